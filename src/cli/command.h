@@ -1,7 +1,8 @@
 // A command of the sonde tool is a value: what it is called, what it takes, how it is explained,
 // and the function that runs it. Help text, man page, docs page and shell completion are all
 // printed from this value, so they cannot disagree. A new command is a file in cli/commands/ that
-// defines `Command NAME_command()`; the build finds it.
+// defines `Command NAME_command()`; the build finds it. Most of the value is read from a text
+// (cli/command_text.h).
 #pragma once
 
 #include <functional>

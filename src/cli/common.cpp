@@ -4,6 +4,7 @@
 
 #include "analysis/critical_path/words.h"
 #include "base/strings.h"
+#include "cli/command_text.h"
 #include "cli/print_rows.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -35,6 +36,68 @@ std::vector<std::string> format_names() {
     if (renderer.name != "text") names.push_back(renderer.name);
   }
   return names;
+}
+
+std::vector<std::string> kinds_of_traces() {
+  std::vector<std::string> kinds = {"rpd"};
+  for (const importers::Importer& importer : importers::all_importers()) {
+    kinds.push_back(importer.name);
+  }
+  return kinds;
+}
+
+constexpr const char* kShared = R"(
+shared - What several commands take
+
+Arguments:
+FILE  an .rpd file of any version, or the trace of another tool; also gzip-compressed
+WHICH  a process or a trace, e.g. 4711 or trace.rpd
+
+Options:
+--format FORMAT  format of the output [text]
+--limit N  show at most N rows, 0 for all [25 in text, else all]
+--sort COLUMN  sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)
+    [the order of the command]
+--full-names  show names whole in text (csv and json always do)
+--exact  in text, times in nanoseconds and sizes in bytes (csv and json always do)
+--table NAME  only this table [all; csv is always one: the first]
+--explain  say what each figure means, exactly; needs no file
+--as KIND  what kind of trace FILE is [seen from its contents]
+--align HOW=clocks|start|none  how the times of several files become one time line: by their clocks,
+    by letting all files start together, or not at all [clocks]
+--from TIME  start of the window, from the start of the trace: 1.5s, 200ms, 10us, 20%, or seconds;
+    --from=-1s counts from its end [start]
+--to TIME  end of the window, in the same way [end]
+--window WHAT  only this part: marker:REGEX, marker:REGEX#K, kernel:REGEX, step:N, step:N..M or
+    launched:N; --from and --to are then of it [the whole trace]
+--kernel REGEX  only names in which this extended regular expression is found [all]
+--name REGEX  only names in which this extended regular expression is found [all]
+--gpu N  only this GPU [all]
+--rank N  only what this rank launched [all]
+--all  all recordings of yours on this machine
+--proc-root DIR  look here instead of in /proc [/proc]
+--sys-root DIR  look here instead of in /sys [/sys]
+--nvml FILE  the library that knows NVIDIA GPUs [libnvidia-ml.so.1]
+)";
+
+constexpr const char* kWindowOptions = "--as --from --to --window";
+constexpr const char* kReportOptions =
+    "--format --limit --sort --full-names --exact --table --explain";
+
+// With what is known at run time only.
+Command shared_command() {
+  Command shared = read_command(kShared, {});
+  for (Option& option : shared.options) {
+    if (option.names == "--format") option.choices = format_names();
+    if (option.names == "--as") option.choices = kinds_of_traces();
+    option.stands_alone = option.names == "--explain";
+  }
+  return shared;
+}
+
+const Command& shared() {
+  static const Command kCommand = shared_command();
+  return kCommand;
 }
 
 // What --limit says: the default is for people only, so that scripts get every row.
@@ -126,34 +189,12 @@ void Choice::apply(trace::Request& request) const {
 }
 
 std::vector<Option> choice_options(const trace::Request& needs) {
-  std::vector<Option> options = {{name_option(needs), "REGEX",
-                                  "only names in which this extended regular expression is found",
-                                  "all"}};
   const bool has_memory = (needs.args_of & bit_of(trace::ApiKind::kMemory)) != 0;
-  if (needs.ops || has_memory) options.push_back({"--gpu", "N", "only this GPU", "all"});
-  options.push_back({"--rank", "N",
-                     needs.ops ? "only what this rank launched" : "only what this rank did",
-                     "all"});
+  std::vector<Option> options = shared_options(name_option(needs));
+  if (needs.ops || has_memory) options = joined(std::move(options), shared_options("--gpu"));
+  options = joined(std::move(options), shared_options("--rank"));
+  if (!needs.ops) options.back().help = "only what this rank did";
   return options;
-}
-
-Positional trace_file() {
-  return {"FILE",
-          "an .rpd file of any version, or the trace of another tool; also gzip-compressed"};
-}
-
-Positional trace_files() {
-  Positional files = trace_file();
-  files.repeated = true;
-  return files;
-}
-
-Option as_option() {
-  Option option{"--as", "KIND", "what kind of trace FILE is", "seen from its contents", {"rpd"}};
-  for (const importers::Importer& importer : importers::all_importers()) {
-    option.choices.push_back(importer.name);
-  }
-  return option;
 }
 
 Result<store::Reader> open_trace(const Arguments& arguments) {
@@ -165,51 +206,18 @@ Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request
                           window_text(arguments));
 }
 
-std::vector<Option> window_options() {
-  return {{"--from", "TIME",
-           "start of the window, from the start of the trace: 1.5s, 200ms, 10us, 20%, or seconds; "
-           "--from=-1s counts from its end",
-           "start"},
-          {"--to", "TIME", "end of the window, in the same way", "end"},
-          {"--window", "WHAT",
-           "only this part: marker:REGEX, marker:REGEX#K, kernel:REGEX, step:N, step:N..M or "
-           "launched:N; --from and --to are then of it",
-           "the whole trace"}};
+std::vector<Option> shared_options(std::string_view names) {
+  return read_options(names, shared().options);
 }
 
-Option format_option() {
-  return {"--format", "FORMAT", "format of the output", "text", format_names()};
-}
-
-Option limit_option(const char* fallback) {
-  return {"--limit", "N", "show at most N rows, 0 for all", fallback};
-}
-
-Option explain_option() {
-  Option explain{"--explain", "", "say what each figure means, exactly; needs no file", ""};
-  explain.stands_alone = true;
-  return explain;
-}
-
-Option exact_option() {
-  return {"--exact", "",
-          "in text, times in nanoseconds and sizes in bytes (csv and json always do)", ""};
-}
-
-Option table_option() {
-  return {"--table", "NAME", "only this table", "all; csv is always one: the first"};
-}
-
-std::vector<Option> report_options() {
-  return {format_option(),
-          limit_option("25 in text, else all"),
-          {"--sort", "COLUMN",
-           "sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)",
-           "the order of the command"},
-          {"--full-names", "", "show names whole in text (csv and json always do)", ""},
-          exact_option(),
-          table_option(),
-          explain_option()};
+Command make_command(std::string_view text, Run run, std::string definition,
+                     const std::vector<Option>& more) {
+  Command known = shared();
+  known.options.insert(known.options.begin(), more.begin(), more.end());
+  Command command = read_command(text, known);
+  command.run = std::move(run);
+  command.definition = std::move(definition);
+  return command;
 }
 
 Result<int> print_definition(const std::string& definition) {
@@ -266,7 +274,7 @@ Command analysis_command(analysis::Analysis analysis) {
   command.name = analysis.name;
   command.summary = analysis.summary;
   command.description = analysis.description;
-  command.positionals = {trace_file()};
+  command.positionals = {shared().positionals.front()};
   for (const analysis::Option& option : analysis.options) {
     command.options.push_back(
         {"--" + option.name, option.value, option.help, option.fallback, option.choices});
@@ -275,9 +283,8 @@ Command analysis_command(analysis::Analysis analysis) {
     command.options.push_back(
         {"--rpd", "", "RPD's own figures instead, as its view " + view + " gives them", ""});
   }
-  command.options.push_back(as_option());
-  command.options = joined(std::move(command.options), window_options(),
-                           choice_options(usual_needs(analysis)), report_options());
+  command.options = joined(std::move(command.options), shared_options(kWindowOptions),
+                           choice_options(usual_needs(analysis)), shared_options(kReportOptions));
   for (const analysis::Example& example : analysis.examples) {
     command.examples.push_back({example.command, example.explanation});
   }
@@ -288,35 +295,24 @@ Command analysis_command(analysis::Analysis analysis) {
   return command;
 }
 
-namespace {
-
-Result<int> run_together(const JointAnalysis& analysis, const Arguments& arguments) {
-  trace::Request request = analysis.needs();
-  const auto choice = choice_of(arguments, request);
-  if (!choice) return usage_error(analysis.name, choice.error());
-  choice->apply(request);
-  std::vector<trace::Trace> traces;
-  for (const std::string& path : arguments.positionals()) {
-    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
-                                                      window_text(arguments)));
-    traces.push_back(std::move(trace));
-  }
-  report::Report report = analysis.report_of(traces);
-  report.definition = analysis.definition;
-  return print_report(arguments, std::move(report));
-}
-
-}  // namespace
-
 Command joint_command(const JointAnalysis& analysis) {
-  Command command;
-  command.name = analysis.name;
-  command.positionals = {trace_files()};
-  command.options =
-      joined({as_option()}, window_options(), choice_options(analysis.needs()), report_options());
-  command.definition = analysis.definition;
-  command.run = [analysis](const Arguments& arguments) {
-    return run_together(analysis, arguments);
+  Command command = make_command(analysis.text, {}, analysis.definition);
+  command.options = joined(shared_options(kWindowOptions), choice_options(analysis.needs()),
+                           shared_options(kReportOptions));
+  command.run = [analysis, name = command.name](const Arguments& arguments) -> Result<int> {
+    trace::Request request = analysis.needs();
+    const auto choice = choice_of(arguments, request);
+    if (!choice) return usage_error(name, choice.error());
+    choice->apply(request);
+    std::vector<trace::Trace> traces;
+    for (const std::string& path : arguments.positionals()) {
+      SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
+                                                        window_text(arguments)));
+      traces.push_back(std::move(trace));
+    }
+    report::Report report = analysis.report_of(traces);
+    report.definition = analysis.definition;
+    return print_report(arguments, std::move(report));
   };
   return command;
 }

@@ -18,15 +18,12 @@
 
 namespace sonde::cli {
 
-Option format_option();
-Option limit_option(const char* fallback);
-Option explain_option();  // --explain
-Option exact_option();    // --exact
-Option table_option();    // --table
-// --format, --limit, --sort, --full-names, --exact, --table, --explain.
-std::vector<Option> report_options();
-// --from, --to, --window.
-std::vector<Option> window_options();
+// A command as cli/command_text.h says how to write it. Options that several commands take (those
+// of kShared, and `more`) and FILE, a trace, need only be named.
+using Run = std::function<Result<int>(const Arguments&)>;
+Command make_command(std::string_view text, Run run, std::string definition = {},
+                     const std::vector<Option>& more = {});
+std::vector<Option> shared_options(std::string_view names);
 trace::WindowText window_text(const Arguments& arguments);
 template <typename... More>
 std::vector<Option> joined(std::vector<Option> first, const More&... more) {
@@ -37,10 +34,6 @@ std::vector<Option> joined(std::vector<Option> first, const More&... more) {
 // The value of --NAME, which must be a whole number if it is given.
 Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const char* name);
 
-// The positional FILE of every command that reads a trace, and the option that goes with it.
-Positional trace_file();
-Positional trace_files();  // one or more
-Option as_option();        // --as
 // Opens FILE for SQL, whatever kind of trace it is.
 Result<store::Reader> open_trace(const Arguments& arguments);
 // The columns of FILE that a request wants, in the window that the options name.
@@ -67,9 +60,9 @@ Result<Choice> choice_of(const Arguments& arguments, const trace::Request& needs
 // A command that runs one analysis on one file.
 Command analysis_command(analysis::Analysis analysis);
 
-// A command that asks several traces together, without its summary, description and examples.
+// A command that asks several traces together.
 struct JointAnalysis {
-  const char* name;
+  const char* text;  // of cli/command_text.h, without options
   const char* definition;
   trace::Request (*needs)();
   report::Report (*report_of)(std::span<const trace::Trace> traces);

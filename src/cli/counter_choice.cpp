@@ -83,23 +83,6 @@ std::vector<std::string> gpus_of_this_machine(const std::string& sys_root) {
   return gpus;
 }
 
-std::vector<Option> counter_options() {
-  return {{"--set",
-           "NAME",
-           "what sonde sol and sonde roofline need for this",
-           "sol, or none with --counter",
-           {"sol", "memory", "roofline", "launch", "all"}},
-          {"--counter",
-           "NAME",
-           "this counter, as sonde avail lists it; several with commas",
-           "those of --set",
-           {},
-           false,
-           true},
-          {"--single-pass", "", "only what one run of the command can count", ""},
-          {"--gpu", "NAME", "plan for this GPU: gfx90a", "those of this machine", {}, false, true}};
-}
-
 Status check_gpu_access() {
   constexpr const char* kDriver = "/dev/kfd";
   if (::access(kDriver, F_OK) != 0 || ::access(kDriver, R_OK | W_OK) == 0) return ok_status();

@@ -12,16 +12,13 @@ namespace sonde::cli {
 // "gfx90a" ..., each once, of the GPUs that the driver shows.
 std::vector<std::string> gpus_of_this_machine(const std::string& sys_root = "/sys");
 
-// --set, --counter, --single-pass, --gpu.
-std::vector<Option> counter_options();
-
 struct CounterChoice {
   metrics::Catalogue catalogue;  // the plan points into it
   metrics::Plan plan;
   std::vector<std::string> gpus;
   std::string set;  // "" where only counters were named
 };
-// Plans what the options wish for. `softgpu`: the command runs on software GPUs.
+// Plans what --set, --counter, --single-pass and --gpu wish for. `softgpu`: the command runs on software GPUs.
 Result<CounterChoice> choose_counters(const Arguments& arguments, bool softgpu);
 
 // Fails where a GPU is there and may not be used.

@@ -75,15 +75,6 @@ Result<int> join_files(const std::vector<std::string>& paths, const std::string&
 
 }  // namespace
 
-Option align_option() {
-  return {"--align",
-          "HOW",
-          "how the times of several files become one time line: by their clocks, by letting all "
-          "files start together, or not at all",
-          "clocks",
-          {"clocks", "start", "none"}};
-}
-
 Result<int> import_files(const Arguments& arguments, const std::string& wanted) {
   const auto& inputs = arguments.positionals();
   const std::string output = free_name(wanted);

@@ -7,8 +7,6 @@
 
 namespace sonde::cli {
 
-// --align.
-Option align_option();
 // Imports all FILEs into `wanted`, or the next free name, and prints what came of it.
 Result<int> import_files(const Arguments& arguments, const std::string& wanted);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cli/command_text.h"
 #include "cli/common.h"
 #include "metrics/workload/choose.h"
 #include "metrics/workload/trace.h"
@@ -49,14 +50,12 @@ Result<Workload> filtered(const Arguments& arguments, Workload workload) {
 }  // namespace
 
 std::vector<Option> workload_options() {
-  return joined(
-      {{"--kernel", "REGEX", "only kernels in whose name this extended regular expression is found",
-        "all"},
-       {"--dispatch", "LIST", "only these dispatches, as the file numbers them: 0,4:7", "all"},
-       {"--gpu", "N", "only this GPU, as the file numbers it", "all"},
-       {"--gpu-model", "NAME", "which GPU a trace is of, where it does not say: MI210",
-        "as the trace says"}},
-      window_options());
+  return read_options(R"(
+--kernel REGEX  only kernels in whose name this extended regular expression is found [all]
+--dispatch LIST  only these dispatches, as the file numbers them: 0,4:7 [all]
+--gpu N  only this GPU, as the file numbers it [all]
+--gpu-model NAME  which GPU a trace is of, where it does not say: MI210 [as the trace says]
+)");
 }
 
 Result<Workload> open_workload(const Arguments& arguments, const std::string& path) {

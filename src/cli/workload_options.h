@@ -15,7 +15,7 @@
 
 namespace sonde::cli {
 
-// --kernel, --dispatch, --gpu, --gpu-model, --from, --to, --window.
+// --kernel, --dispatch, --gpu, --gpu-model; --from, --to and --window count too.
 std::vector<Option> workload_options();
 // The workload at `path`, a folder or a trace, with its GPU. A folder's counters are not read yet.
 Result<metrics::Workload> open_workload(const Arguments& arguments, const std::string& path);

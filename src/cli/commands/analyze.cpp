@@ -175,31 +175,32 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+analyze - Run all standard analyses on a trace
+
+Runs the analyses that apply to every trace, or those of --only, and reads the trace only once. Each
+is also a command with its own options; here they have their defaults. Losses of the recording are
+printed on the standard error.
+
+Arguments:
+FILE
+
+Options:
+--only NAMES  these analyses, separated by commas [those for every trace]
+--as --from --to --window --kernel --gpu --rank
+--format FORMAT=text|markdown|json  format of the output [text]
+--limit  [10 rows of each table for people, else all]
+--full-names  show names whole
+--explain
+
+Examples:
+sonde analyze trace.json  where the time went, and why
+sonde analyze trace.rpd --only breakdown,idle --from 20% --format json
+    two answers as an array, for a script
+)";
+
 }  // namespace
 
-Command analyze_command() {
-  Command command;
-  command.name = "analyze";
-  command.summary = "Run all standard analyses on a trace";
-  command.description =
-      "Runs the analyses that apply to every trace, or those of --only, and reads the trace "
-      "only once. Each is also a command with its own options; here they have their defaults. "
-      "Losses of the recording are printed on the standard error.";
-  command.positionals = {trace_file()};
-  command.options = joined(
-      {{"--only", "NAMES", "these analyses, separated by commas", "those for every trace"},
-       as_option()},
-      window_options(), choice_options(kNeeds),
-      std::vector<Option>{
-          {"--format", "FORMAT", "format of the output", "text", {"text", "markdown", "json"}},
-          limit_option("10 rows of each table for people, else all"),
-          {"--full-names", "", "show names whole", ""},
-          explain_option()});
-  command.examples = {{"sonde analyze trace.json", "where the time went, and why"},
-                      {"sonde analyze trace.rpd --only breakdown,idle --from 20% --format json",
-                       "two answers as an array, for a script"}};
-  command.run = run;
-  return command;
-}
+Command analyze_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

@@ -1,4 +1,6 @@
 // sonde avail: what there is to choose from: backends, metrics, counters and settings.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <regex>
 
@@ -162,40 +164,36 @@ Result<int> run(const Arguments& arguments) {
   return print_report(arguments, std::move(report), 0);
 }
 
+constexpr const char* kText = R"(
+avail - List the available backends, metrics, counters and settings
+
+Lists everything that sonde record can record, and how it can be set: interfaces, metrics (and
+whether this machine has them: each is tried once), and settings with their variables, options and
+defaults. REGEX keeps the rows in which it is found, in any column, ignoring case. The name of a
+category before it lists that alone.
+
+Arguments:
+[REGEX...]  what to list, as for --category, and then what to keep
+
+Options:
+--category NAME={}  list only these [all but kernel-metrics]
+--gpu NAME  only hardware counters, or metrics of kernels, that this GPU has: gfx90a [all]
+--proc-root DIR  look for metrics here instead of in /proc [/proc]
+--sys-root DIR  look for metrics here instead of in /sys [/sys]
+--format --table
+
+Examples:
+sonde avail  everything
+sonde avail --category metrics gpu  the metrics of GPUs
+sonde avail counters --gpu gfx90a TCC  the hardware counters of the L2 of a gfx90a
+sonde avail kernel-metrics --gpu gfx942 latency  what sonde sol can say about latencies on an MI300X
+sonde avail --category settings --format json  the settings, for a script
+)";
+
 }  // namespace
 
 Command avail_command() {
-  return {
-      .name = "avail",
-      .summary = "List the available backends, metrics, counters and settings",
-      .description =
-          "Lists everything that sonde record can record, and how it can be set: interfaces, metrics (and "
-          "whether this machine has them: each is tried once), and settings with their variables, "
-          "options and defaults. REGEX keeps the rows in which it is found, in any column, "
-          "ignoring case. The name of a category before it lists that alone.",
-      .positionals = {{"REGEX", "what to list, as for --category, and then what to keep", false,
-                       true}},
-      .options = {{"--category",
-                   "NAME",
-                   "list only these",
-                   "all but kernel-metrics",
-                   {std::begin(kCategories), std::end(kCategories)}},
-                  {"--gpu", "NAME",
-                   "only hardware counters, or metrics of kernels, that this GPU has: "
-                   "gfx90a",
-                   "all"},
-                  {"--proc-root", "DIR", "look for metrics here instead of in /proc", "/proc"},
-                  {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
-                  format_option(),
-                  table_option()},
-      .examples = {{"sonde avail", "everything"},
-                   {"sonde avail --category metrics gpu", "the metrics of GPUs"},
-                   {"sonde avail counters --gpu gfx90a TCC",
-                    "the hardware counters of the L2 of a gfx90a"},
-                   {"sonde avail kernel-metrics --gpu gfx942 latency",
-                    "what sonde sol can say about latencies on an MI300X"},
-                   {"sonde avail --category settings --format json", "the settings, for a script"}},
-      .run = run};
+  return make_command(fmt::format(kText, fmt::join(kCategories, "|")), run);
 }
 
 }  // namespace sonde::cli

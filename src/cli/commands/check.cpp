@@ -64,32 +64,36 @@ Result<int> run(const Arguments& arguments) {
   return status == 0 && found ? kFoundSomething : status;
 }
 
+constexpr const char* kText = R"(
+check - List the biggest performance problems and what to try
+
+Shows what ran and in which steps, then the findings that matter, largest saving first: how much
+time each could save, the figures behind it, what to try, and which command shows more. Give the
+traces of several ranks together.
+
+With --fail-on the exit status is 3 if the trace has one of these findings, so that a test can guard
+a program's performance.
+
+Arguments:
+FILE...
+
+Options:
+--as
+--least PERCENT  leave out findings that could save less of the GPUs' time [5]
+--fail-on LIST  exit with 3 on these findings, e.g. waits,launch-bound, or any [none]
+--kernel --gpu --rank
+--from --to --window
+--format --limit --sort --full-names --exact --table --explain
+
+Examples:
+sonde check trace.rpd  what to look at first
+sonde check --fail-on exposed-copies --least 10 trace.rpd
+    fails where copies that could be hidden cost a tenth of the time
+sonde check rank*.json.gz  all ranks of a job: who is late, too
+)";
+
 }  // namespace
 
-Command check_command() {
-  Command command;
-  command.name = "check";
-  command.summary = "List the biggest performance problems and what to try";
-  command.description =
-      "Shows what ran and in which steps, then the findings that matter, largest saving first: "
-      "how much time each could save, the figures behind it, what to try, and which command "
-      "shows more. Give the traces of several ranks together.\n\n"
-      "With --fail-on the exit status is 3 if the trace has one of these findings, so that a "
-      "test can guard a program's performance.";
-  command.positionals = {trace_files()};
-  command.options = joined(
-      {as_option(),
-       {"--least", "PERCENT", "leave out findings that could save less of the GPUs' time", "5"},
-       {"--fail-on", "LIST", "exit with 3 on these findings, e.g. waits,launch-bound, or any",
-        "none"}},
-      choice_options(analysis::findings_needs()), window_options(), report_options());
-  command.examples = {{"sonde check trace.rpd", "what to look at first"},
-                      {"sonde check --fail-on exposed-copies --least 10 trace.rpd",
-                       "fails where copies that could be hidden cost a tenth of the time"},
-                      {"sonde check rank*.json.gz", "all ranks of a job: who is late, too"}};
-  command.run = run;
-  command.definition = analysis::findings_definition();
-  return command;
-}
+Command check_command() { return make_command(kText, run, analysis::findings_definition()); }
 
 }  // namespace sonde::cli

@@ -111,39 +111,45 @@ Result<int> run(const Arguments& arguments) {
   return show(arguments);
 }
 
+constexpr const char* kText = R"(
+config - Show, write, check and explain the settings of a recording
+
+Without a flag, or with --show, lists the value that every setting of sonde record would have, and
+where it comes from. You can add any option of sonde record to see what it changes.
+
+A value comes from the command line, from the environment (--metrics-hz is SONDE_METRICS_HZ), from
+the config file, or is the default, in this order. A preset stands for its values at the place where
+it is named: one on the command line comes before the environment, one in the config file after
+everything else in the file.
+
+The config file is TOML. It is the one that --config or SONDE_CONFIG names, or
+~/.config/sonde/config.toml. --write makes one with all settings, explained; nothing is overwritten
+without --force. A wrong key or value is an error with its line number.
+
+Arguments:
+[WHAT]  the file to --write (- is stdout) or --check, or the setting to --explain
+
+Options:
+--show  list the values and where they come from
+--write  write a config file with all settings
+--force  --write replaces a file
+--check  read a config file and say what is wrong with it
+--explain  say what the settings mean
+--format --table
+
+Examples:
+sonde config  what a recording would do here
+sonde config --write --preset training  a config file for training runs
+sonde config --check sonde.toml  is it valid?
+sonde config --explain sample  one setting
+)";
+
 }  // namespace
 
 Command config_command() {
-  return {
-      .name = "config",
-      .summary = "Show, write, check and explain the settings of a recording",
-      .description =
-          "Without a flag, or with --show, lists the value that every setting of sonde record "
-          "would have, and where it comes from. You can add any option of sonde record to see "
-          "what it changes.\n\n"
-          "A value comes from the command line, from the environment (--metrics-hz is "
-          "SONDE_METRICS_HZ), from the config file, or is the default, in this order. A preset "
-          "stands for its values at the place where it is named: one on the command line comes "
-          "before the environment, one in the config file after everything else in the file.\n\n"
-          "The config file is TOML. It is the one that --config or SONDE_CONFIG names, or "
-          "~/.config/sonde/config.toml. --write makes one with all settings, explained; nothing "
-          "is overwritten without --force. A wrong key or value is an error with its line number.",
-      .positionals = {{"WHAT",
-                       "the file to --write (- is stdout) or --check, or the setting to --explain",
-                       false}},
-      .options = joined({{"--show", "", "list the values and where they come from", ""},
-                         {"--write", "", "write a config file with all settings", ""},
-                         {"--force", "", "--write replaces a file", ""},
-                         {"--check", "", "read a config file and say what is wrong with it", ""},
-                         {"--explain", "", "say what the settings mean", ""},
-                         format_option(),
-                         table_option()},
-                        setting_options()),
-      .examples = {{"sonde config", "what a recording would do here"},
-                   {"sonde config --write --preset training", "a config file for training runs"},
-                   {"sonde config --check sonde.toml", "is it valid?"},
-                   {"sonde config --explain sample", "one setting"}},
-      .run = run};
+  Command command = make_command(kText, run);
+  command.options = joined(std::move(command.options), setting_options());
+  return command;
 }
 
 }  // namespace sonde::cli

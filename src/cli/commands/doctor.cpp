@@ -175,23 +175,25 @@ Result<int> run(const Arguments& arguments) {
   return agent ? 0 : 1;
 }
 
+constexpr const char* kText = R"(
+doctor - Say what can be recorded on this machine, and why the rest cannot
+
+Checks every interface that Sonde can record, the agent, the clock, the space, the metrics and what
+the system permits, and says what is missing and how to get it. Exit status 1 if nothing can be
+recorded.
+
+Options:
+--proc-root DIR  look for metrics here instead of in /proc [/proc]
+--sys-root DIR  look for metrics here instead of in /sys [/sys]
+--format --table
+
+Examples:
+sonde doctor  check this machine
+sonde doctor --format json  the same for a script
+)";
+
 }  // namespace
 
-Command doctor_command() {
-  return {
-      .name = "doctor",
-      .summary = "Say what can be recorded on this machine, and why the rest cannot",
-      .description =
-          "Checks every interface that Sonde can record, the agent, the clock, the space, the "
-          "metrics and what the system permits, and says what is missing and how to get it. Exit "
-          "status 1 if nothing can be recorded.",
-      .options = {{"--proc-root", "DIR", "look for metrics here instead of in /proc", "/proc"},
-                  {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
-                  format_option(),
-                  table_option()},
-      .examples = {{"sonde doctor", "check this machine"},
-                   {"sonde doctor --format json", "the same for a script"}},
-      .run = run};
-}
+Command doctor_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <map>
@@ -151,47 +152,51 @@ std::string format_lines() {
   return lines;
 }
 
+constexpr const char* kText = R"(
+export - Write a trace for Perfetto, chrome://tracing and many other tools
+
+Writes the whole trace, or a part of it, in the format of another tool. --format chooses the format,
+or else the extension of the output's name:
+
+{formats}
+Every operation and every API call is written once, with its exact start and duration in
+nanoseconds. Slices that overlap on one thread or queue go to separate lanes. Profiles add up the
+same times by call path. What a format cannot express is skipped, counted and shown in the summary.
+
+An existing file or folder is never overwritten: the next free name is taken.
+
+Arguments:
+FILE
+
+Options:
+--as
+-o, --output FILE  where to write [beside FILE, under its name]
+--format NAME={names}  format of the output [perfetto]
+--no-args  leave out the arguments of API calls
+--track-events  perfetto: for viewers older than v55, without render stages
+--array  chrome: only the array of events, for old readers
+--critical-path  chrome, perfetto: with the critical path (sonde critical-path)
+--split-size BYTES  several files of at most this size, by time [one file]
+--gpu N  operations of this GPU only; calls are all written [all]
+--gpu-model NAME  rocprof-compute: which GPU the trace is of, where it does not say: MI210 [as the
+    trace says]
+--rank N  processes of this rank only, and their operations [all]
+--from --to --window
+
+Examples:
+sonde export trace.rpd  writes trace.pftrace; open it on https://ui.perfetto.dev
+sonde export trace.rpd -o part.json.gz --from 20% --to 30%
+    a tenth of the trace as compressed Chrome JSON
+sonde export trace.rpd --critical-path  with the chain that determined how long it took
+sonde export trace.rpd --format folded --rank 0  CPU time of rank 0 for a flame graph
+)";
+
 }  // namespace
 
 Command export_command() {
-  Command command;
-  command.name = "export";
-  command.summary = "Write a trace for Perfetto, chrome://tracing and many other tools";
-  command.description =
-      "Writes the whole trace, or a part of it, in the format of another tool. --format chooses "
-      "the format, or else the extension of the output's name:\n\n" +
-      format_lines() +
-      "\n"
-      "Every operation and every API call is written once, with its exact start and duration in "
-      "nanoseconds. Slices that overlap on one thread or queue go to separate lanes. Profiles add "
-      "up the same times by call path. What a format cannot express is skipped, counted and shown "
-      "in the summary.\n\n"
-      "An existing file or folder is never overwritten: the next free name is taken.";
-  command.positionals = {trace_file()};
-  command.options = joined(
-      {as_option(),
-       {"-o,--output", "FILE", "where to write", "beside FILE, under its name"},
-       {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
-       {"--no-args", "", "leave out the arguments of API calls", ""},
-       {"--track-events", "", "perfetto: for viewers older than v55, without render stages", ""},
-       {"--array", "", "chrome: only the array of events, for old readers", ""},
-       {"--critical-path", "", "chrome, perfetto: with the critical path (sonde critical-path)",
-        ""},
-       {"--split-size", "BYTES", "several files of at most this size, by time", "one file"},
-       {"--gpu", "N", "operations of this GPU only; calls are all written", "all"},
-       {"--gpu-model", "NAME",
-        "rocprof-compute: which GPU the trace is of, where it does not say: MI210",
-        "as the trace says"},
-       {"--rank", "N", "processes of this rank only, and their operations", "all"}},
-      window_options());
-  command.examples = {
-      {"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
-      {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
-       "a tenth of the trace as compressed Chrome JSON"},
-      {"sonde export trace.rpd --critical-path", "with the chain that determined how long it took"},
-      {"sonde export trace.rpd --format folded --rank 0", "CPU time of rank 0 for a flame graph"}};
-  command.run = run;
-  return command;
+  return make_command(fmt::format(kText, fmt::arg("formats", format_lines()),
+                                  fmt::arg("names", fmt::join(exporting::exporter_names(), "|"))),
+                      run);
 }
 
 }  // namespace sonde::cli

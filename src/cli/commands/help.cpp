@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "cli/common.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "report/layout.h"
@@ -45,25 +46,25 @@ Result<int> run(const Arguments& arguments) {
                                 near.empty() ? "" : "did you mean " + near + "?"));
 }
 
+constexpr const char* kText = R"(
+help - Explain a command, or print its page for docs, man or a shell's completion
+
+Without a command this is sonde --help. When Sonde is built, this command prints the man pages, the
+markdown pages (share/doc/sonde) and the completions of bash and zsh.
+
+Arguments:
+[COMMAND]  the command to explain
+
+Options:
+--format FORMAT=text|markdown|man|bash|zsh|analyses  what to print [text]
+
+Examples:
+sonde help top  the same as sonde top --help
+source <(sonde help --format bash)  completion for this bash; zsh takes its own likewise
+)";
+
 }  // namespace
 
-Command help_command() {
-  return {
-      "help",
-      "Explain a command, or print its page for docs, man or a shell's completion",
-      "Without a command this is sonde --help. When Sonde is built, this command prints the man "
-      "pages, the markdown pages (share/doc/sonde) and the completions of bash and zsh.",
-      {{"COMMAND", "the command to explain", false}},
-      {{"--format",
-        "FORMAT",
-        "what to print",
-        "text",
-        {"text", "markdown", "man", "bash", "zsh", "analyses"}}},
-      {{"sonde help top", "the same as sonde top --help"},
-       {"source <(sonde help --format bash)",
-        "completion for this bash; zsh takes its own likewise"}},
-      false,
-      run};
-}
+Command help_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

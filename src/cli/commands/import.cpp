@@ -1,4 +1,6 @@
 // sonde import: traces of other tools as one .rpd.
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "cli/common.h"
@@ -32,37 +34,37 @@ std::string kinds() {
   return text;
 }
 
+constexpr const char* kText = R"(
+import - Convert traces of other tools to .rpd
+
+Every command reads these files directly, so use this to keep the result, to query a large trace, or
+to merge the files of several ranks or processes: several FILEs become one .rpd, in which the
+processes and GPUs of the second file are numbered from 10,000,000 and 1,000, those of the third
+from twice that, and so on (as in RPD's views napi and nop). Their times are put on one timeline if
+every file says at what time of day it was recorded; otherwise the import is refused. sonde merge
+does the same for recordings.
+
+What a file does not say is NULL. What cannot be used is skipped, counted, and shown at the end and
+by every command that reads the .rpd. An existing file is never overwritten: the next free name is
+taken.
+
+The kinds of trace (--as):
+
+{}
+Arguments:
+FILE...  traces of other tools, also compressed with gzip; - for the input
+
+Options:
+-o, --output FILE  the .rpd to write [the first FILE's name with .rpd]
+--as --align
+
+Examples:
+sonde import trace.json.gz  a PyTorch trace as trace.rpd
+sonde import rank*.json -o job.rpd  the traces of all ranks of a job as one
+)";
+
 }  // namespace
 
-Command import_command() {
-  Command command;
-  command.name = "import";
-  command.summary = "Convert traces of other tools to .rpd";
-  command.description =
-      "Every command reads these files directly, so use this to keep the result, to query a "
-      "large trace, or to merge the files of several ranks or processes: several FILEs become "
-      "one .rpd, in which the processes and GPUs of the second file are numbered from "
-      "10,000,000 and 1,000, those of the third from twice that, and so on (as in RPD's views "
-      "napi and nop). Their times are put on one timeline if every file says at what time of "
-      "day it was recorded; otherwise the import is refused. sonde merge does the same for "
-      "recordings.\n\n"
-      "What a file does not say is NULL. What cannot be used is skipped, counted, and shown at "
-      "the end and by every command that reads the .rpd. An existing file is never overwritten: "
-      "the next free name is taken.\n\n"
-      "The kinds of trace (--as):\n\n" +
-      kinds();
-  command.description.erase(command.description.find_last_not_of('\n') + 1);
-  command.positionals = {
-      {"FILE", "traces of other tools, also compressed with gzip; - for the input", true, true}};
-  command.options = {
-      {"-o,--output", "FILE", "the .rpd to write", "the first FILE's name with .rpd"},
-      as_option(),
-      align_option()};
-  command.examples = {
-      {"sonde import trace.json.gz", "a PyTorch trace as trace.rpd"},
-      {"sonde import rank*.json -o job.rpd", "the traces of all ranks of a job as one"}};
-  command.run = run;
-  return command;
-}
+Command import_command() { return make_command(fmt::format(kText, kinds()), run); }
 
 }  // namespace sonde::cli

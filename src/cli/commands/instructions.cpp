@@ -39,30 +39,29 @@ Result<int> run(const Arguments& arguments) {
   return print_report(arguments, std::move(report), 0);
 }
 
+constexpr const char* kText = R"(
+instructions - Show which instructions of kernels were sampled, with their source lines
+
+Shows samples of program counters that sonde profile --pc-sample took: a table of kernels, lines of
+source where they are known, and the disassembly of the kernels with most samples.
+
+Arguments:
+FILE
+
+Options:
+--kernel REGEX  only kernels in whose name this extended regular expression is found [all]
+--code N  show the disassembly of N kernels [3]
+--format
+--limit  [all]
+--sort --full-names --exact --table --explain
+
+Examples:
+sonde instructions trace.rpd  the three kernels with most samples
+sonde instructions trace.rpd --kernel gemm --code 1  one kernel
+)";
+
 }  // namespace
 
-Command instructions_command() {
-  Command command = {
-      .name = "instructions",
-      .summary = "Show which instructions of kernels were sampled, with their source lines",
-      .description =
-          "Shows samples of program counters that sonde profile --pc-sample took: a table of "
-          "kernels, lines of source where they are known, and the disassembly of the kernels with "
-          "most samples.",
-      .positionals = {trace_file()},
-      .options =
-          joined({{"--kernel", "REGEX",
-                   "only kernels in whose name this extended regular expression is found", "all"},
-                  {"--code", "N", "show the disassembly of N kernels", "3"}},
-                 report_options()),
-      .examples = {{"sonde instructions trace.rpd", "the three kernels with most samples"},
-                   {"sonde instructions trace.rpd --kernel gemm --code 1", "one kernel"}},
-      .run = run,
-      .definition = kDefinition};
-  for (Option& option : command.options) {
-    if (option.names == "--limit") option.fallback = "all";
-  }
-  return command;
-}
+Command instructions_command() { return make_command(kText, run, kDefinition); }
 
 }  // namespace sonde::cli

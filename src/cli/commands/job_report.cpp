@@ -95,34 +95,36 @@ Result<int> run(const Arguments& arguments) {
   return print_report(arguments, std::move(report), 0);
 }
 
+constexpr const char* kText = R"(
+job-report - Show how a job used its GPUs: time, memory, power and energy
+
+Prints the card of a job from the metrics in its recordings: how busy each GPU was, how much memory
+and power it took, which GPUs were idle, and the energy of all in kWh. Give the recordings of all
+nodes together.
+
+With --from, the metrics come from a server instead that has collected them from all nodes: of each
+node that reported the job (rmsjob_info), all GPUs, from the first to the last report of it. A value
+counts until the next one, and no longer than five minutes.
+
+Arguments:
+[FILE...]  recordings of the job (.rpd)
+
+Options:
+--format --limit --sort --full-names --exact --table --explain
+--from URL  take what Prometheus or VictoriaMetrics has of it, collected from sonde exporter or
+    omnistat [the recordings]
+--job ID  which job of --from, which needs it [none]
+--since TIME  how far back --from is searched [7d]
+
+Examples:
+sonde job-report trace.rpd  of one recording
+sonde job-report --from http://127.0.0.1:9090 --job 4711
+    of a job whose metrics a server has collected
+sonde job-report node*.rpd --format html > job.html  of all nodes
+)";
+
 }  // namespace
 
-Command job_report_command() {
-  Command command;
-  command.name = "job-report";
-  command.summary = "Show how a job used its GPUs: time, memory, power and energy";
-  command.description =
-      "Prints the card of a job from the metrics in its recordings: how busy each GPU was, how "
-      "much memory and power it took, which GPUs were idle, and the energy of all in kWh. Give "
-      "the recordings of all nodes together.\n\n"
-      "With --from, the metrics come from a server instead that has collected them from all nodes: "
-      "of each node that reported the job (rmsjob_info), all GPUs, from the first to the last report "
-      "of it. A value counts until the next one, and no longer than five minutes.";
-  command.positionals = {{"FILE", "recordings of the job (.rpd)", false, true}};
-  command.options = report_options();
-  command.options.push_back({"--from", "URL",
-                             "take what Prometheus or VictoriaMetrics has of it, collected from "
-                             "sonde exporter or omnistat",
-                             "the recordings"});
-  command.options.push_back({"--job", "ID", "which job of --from, which needs it", "none"});
-  command.options.push_back({"--since", "TIME", "how far back --from is searched", "7d"});
-  command.examples = {{"sonde job-report trace.rpd", "of one recording"},
-                      {"sonde job-report --from http://127.0.0.1:9090 --job 4711",
-                       "of a job whose metrics a server has collected"},
-                      {"sonde job-report node*.rpd --format html > job.html", "of all nodes"}};
-  command.run = run;
-  command.definition = kDefinition;
-  return command;
-}
+Command job_report_command() { return make_command(kText, run, kDefinition); }
 
 }  // namespace sonde::cli

@@ -21,23 +21,29 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+mark - Mark this moment in a running recording
+
+Puts a mark with a text into a recording, as if a program of it had called sonde_mark(): in the
+trace, it is one of a process of its own, "sonde mark". So a load test, an operator or a script can
+say what it does when, and sonde trim, query and every viewer show it.
+
+WHICH is a process of the recording, or the trace that it writes, by its path or name. It can be
+left out where only one is in progress.
+
+Arguments:
+[WHICH...]
+
+Options:
+-t, --text TEXT  what the mark says [mark]
+--all
+
+Examples:
+sonde mark serving --text 'load test begins'  from another terminal
+)";
+
 }  // namespace
 
-Command mark_command() {
-  return {.name = "mark",
-          .summary = "Mark this moment in a running recording",
-          .description =
-              "Puts a mark with a text into a recording, as if a program of it had called "
-              "sonde_mark(): in the trace, it is one of a process of its own, \"sonde mark\". So a "
-              "load test, an operator or a script can say what it does when, and sonde trim, query "
-              "and every viewer show it.\n\n"
-              "WHICH is a process of the recording, or the trace that it writes, by its path or "
-              "name. It can be left out where only one is in progress.",
-          .positionals = {{"WHICH", "a process or a trace, e.g. 4711 or trace.rpd", false, true}},
-          .options = {{"-t,--text", "TEXT", "what the mark says", "mark"},
-                      {"--all", "", "all recordings of yours on this machine", ""}},
-          .examples = {{"sonde mark serving --text 'load test begins'", "from another terminal"}},
-          .run = run};
-}
+Command mark_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

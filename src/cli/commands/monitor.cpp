@@ -173,46 +173,43 @@ Result<int> run(const Arguments& arguments) {
   }
 }
 
+constexpr const char* kText = R"(
+monitor - Show what the GPUs, the processes on them and the host do now
+
+Shows for each GPU how busy it is, its memory, power, temperatures and clocks and what holds them
+down; for each process on a GPU its memory there, its user, job, rank and container; and the host.
+Alerts say what is worth a look, and why.
+
+At a terminal it fills the screen until q is pressed; ? lists the keys. With an option that chooses
+what is shown or how, elsewhere and where TERM is dumb, it prints tables.
+
+It reads /proc, /sys and NVML only: it opens no GPU and wakes none that is asleep. Values are of the
+moment; rates are of a quarter of a second, or of the time between two looks with --watch.
+
+The GPU time of a HIP process is known to nobody but to a recording of it, because the kernel does
+not count it. CUs is how many compute units had work of it at the moment of the look.
+
+Options:
+--once  show one table and end
+--watch SEC  look again every SEC seconds, until Ctrl-C [one look]
+-n, --count N  with --watch: stop after N looks [no end]
+--json  every value, as an object (with --watch: one a line)
+--csv  every value, a row a GPU
+--all  also health, links and partitions, and with --json every number of gpu_metrics
+--gpu
+--pid PID  only this process [all]
+--job ID  only the processes of this job [all]
+--proc-root --sys-root --nvml --format --table
+
+Examples:
+sonde monitor  a full screen that follows what happens
+sonde monitor --once  a table of the GPUs and of the processes on them
+sonde monitor --watch 1 --json  a line of JSON a second
+sonde monitor --csv --table processes  the processes as CSV
+)";
+
 }  // namespace
 
-Command monitor_command() {
-  return {
-      .name = "monitor",
-      .summary = "Show what the GPUs, the processes on them and the host do now",
-      .description =
-          "Shows for each GPU how busy it is, its memory, power, temperatures and clocks and what "
-          "holds them down; for each process on a GPU its memory there, its user, job, rank and "
-          "container; and the host. Alerts say what is worth a look, and why.\n\n"
-          "At a terminal it fills the screen until q is pressed; ? lists the keys. With an option "
-          "that chooses what is shown or how, elsewhere and where TERM is dumb, it prints tables.\n\n"
-          "It reads /proc, /sys and NVML only: it opens no GPU and wakes none that is asleep. "
-          "Values are of the moment; rates are of a quarter of a second, or of the time between "
-          "two looks with --watch.\n\n"
-          "The GPU time of a HIP process is known to nobody but to a recording of it, because the "
-          "kernel does not count it. CUs is how many compute units had work of it at the moment of "
-          "the look.",
-      .options = {{"--once", "", "show one table and end", ""},
-                  {"--watch", "SEC", "look again every SEC seconds, until Ctrl-C", "one look"},
-                  {"-n,--count", "N", "with --watch: stop after N looks", "no end"},
-                  {"--json", "", "every value, as an object (with --watch: one a line)", ""},
-                  {"--csv", "", "every value, a row a GPU", ""},
-                  {"--all", "",
-                   "also health, links and partitions, and with --json every number "
-                   "of gpu_metrics",
-                   ""},
-                  {"--gpu", "N", "only this GPU", "all"},
-                  {"--pid", "PID", "only this process", "all"},
-                  {"--job", "ID", "only the processes of this job", "all"},
-                  {"--proc-root", "DIR", "look here instead of in /proc", "/proc"},
-                  {"--sys-root", "DIR", "look here instead of in /sys", "/sys"},
-                  {"--nvml", "FILE", "the library that knows NVIDIA GPUs", "libnvidia-ml.so.1"},
-                  format_option(),
-                  table_option()},
-      .examples = {{"sonde monitor", "a full screen that follows what happens"},
-                   {"sonde monitor --once", "a table of the GPUs and of the processes on them"},
-                   {"sonde monitor --watch 1 --json", "a line of JSON a second"},
-                   {"sonde monitor --csv --table processes", "the processes as CSV"}},
-      .run = run};
-}
+Command monitor_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

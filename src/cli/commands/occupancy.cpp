@@ -31,21 +31,25 @@ Result<int> run(const Arguments& arguments) {
   return print_report(arguments, std::move(report));
 }
 
+constexpr const char* kText = R"(
+occupancy - Show how many waves of each kernel fit on a SIMD, and what limits them
+
+Works out the occupancy of each kernel from its registers, LDS and work group, without hardware
+counters. sonde sol has what was measured, where counters were.
+
+Arguments:
+FILE
+
+Options:
+--format --limit --sort --full-names --exact --table --explain
+
+Examples:
+sonde occupancy trace.rpd  most expensive kernels first
+sonde occupancy results.csv --format csv  of counters of rocprof, for a spreadsheet
+)";
+
 }  // namespace
 
-Command occupancy_command() {
-  return {.name = "occupancy",
-          .summary = "Show how many waves of each kernel fit on a SIMD, and what limits them",
-          .description =
-              "Works out the occupancy of each kernel from its registers, LDS and work group, "
-              "without hardware counters. sonde sol has what was measured, where counters were.",
-          .positionals = {trace_file()},
-          .options = report_options(),
-          .examples = {{"sonde occupancy trace.rpd", "most expensive kernels first"},
-                       {"sonde occupancy results.csv --format csv",
-                        "of counters of rocprof, for a spreadsheet"}},
-          .run = run,
-          .definition = kDefinition};
-}
+Command occupancy_command() { return make_command(kText, run, kDefinition); }
 
 }  // namespace sonde::cli

@@ -319,67 +319,65 @@ Result<int> run(const Arguments& arguments) {
   return collect(arguments, choice);
 }
 
+constexpr const char* kText = R"(
+profile - Count hardware counters of kernels on AMD GPUs
+
+Runs COMMAND, counts what the GPU's hardware counters see in each kernel, and writes one trace that
+sonde sol, roofline and check read.
+
+A block of the GPU counts a few things at a time. So COMMAND runs once for each pass, and sonde says
+before how often and why; --plan only prints the passes. Its output appears each time, and its
+standard input is there for the first time only. Times and everything else in the trace are of the
+first run; the counters of the others go to the kernel of the same process, GPU, name, grid and
+occurrence, and kernels without a counterpart are reported.
+
+With --replay COMMAND runs once, and each kernel runs again for each further pass, on memory that is
+restored before: all that the program has allocated on its GPUs, their variables, and of the host's
+memory what the kernel's arguments point to. Kernels that cannot be run again are named and have the
+counters of the first pass. A kernel that prints does so each time, and threads may not write to a
+GPU's memory directly while a kernel runs.
+
+A kernel that is counted runs alone on its GPU, so kernels of several streams do not overlap. The
+counters are read through AMD's libhsa-amd-aqlprofile64.so, which the HSA runtime loads. gfx90a has
+all counters of the list; of gfx908, gfx906 and gfx900 those are known that AMD's tools list there,
+and of later GPUs none yet.
+
+Arguments:
+[--] COMMAND...
+
+Options:
+-o, --output FILE  name of the trace, as for sonde record [trace.rpd]
+--overwrite  replace an existing trace that is finished
+--name-file PATH  write the name of the trace into the file PATH [none]
+--set NAME=sol|memory|roofline|launch|all  what sonde sol and sonde roofline need for this [sol, or
+    none with --counter]
+--counter NAME...  this counter, as sonde avail lists it; several with commas [those of --set]
+--single-pass  only what one run of the command can count
+--gpu NAME...  plan for this GPU: gfx90a [those of this machine]
+--kernel REGEX  only kernels in whose name this extended regular expression is found [all]
+--dispatch LIST  only these dispatches of each process, in the order of launching: 0,4:7 [all]
+--replay  run the command once, and each kernel once for each pass
+--roofs  measure what the GPUs can do at most, as sonde roofs does, if that is not known of them yet
+--pc-sample N  sample the program counter of each wave after every N of its instructions, and count
+    only with --set or --counter [no samples]
+--plan  print the passes and run nothing
+--softgpu  run the command on a software GPU
+--format --table
+
+Examples:
+sonde profile -- ./solver  what sonde sol needs, into trace.rpd
+sonde profile --set memory --kernel 'gemm|conv' -o run.rpd -- ./solver
+    the memory chart of some kernels
+sonde profile --counter SQ_WAVES,TCC_HIT --softgpu -- ./hip_program
+    two counters, without an AMD GPU
+sonde profile --replay --set all -- ./solver  everything, of a program that cannot run so many times
+sonde profile --softgpu --pc-sample 1000 -- ./hip_program
+    which instructions run, for sonde instructions
+sonde profile --plan --set all --gpu gfx90a  which counters which run would count
+)";
+
 }  // namespace
 
-Command profile_command() {
-  Command command;
-  command.name = "profile";
-  command.summary = "Count hardware counters of kernels on AMD GPUs";
-  command.description =
-      "Runs COMMAND, counts what the GPU's hardware counters see in each kernel, and writes one "
-      "trace that sonde sol, roofline and check read.\n\n"
-      "A block of the GPU counts a few things at a time. So COMMAND runs once for each pass, and "
-      "sonde says before how often and why; --plan only prints the passes. Its output appears "
-      "each time, and its standard input is there for the first time only. Times and everything "
-      "else in the trace are of the first run; the counters of the others go to the kernel of "
-      "the same process, GPU, name, grid and occurrence, and kernels without a counterpart are reported.\n\n"
-      "With --replay COMMAND runs once, and each kernel runs again for each further pass, on memory "
-      "that is restored before: all that the program has allocated on its GPUs, their variables, "
-      "and of the host's memory what the kernel's arguments point to. Kernels that cannot be run "
-      "again are named and have the counters of the first pass. A kernel that prints does so each "
-      "time, and threads may not write to a GPU's memory directly while a kernel runs.\n\n"
-      "A kernel that is counted runs alone on its GPU, so kernels of several streams do not "
-      "overlap. The counters are read through AMD's libhsa-amd-aqlprofile64.so, which the HSA "
-      "runtime loads. gfx90a has all counters of the list; of gfx908, gfx906 and gfx900 those "
-      "are known that AMD's tools list there, and of later GPUs none yet.";
-  command.options = joined(
-      std::vector<Option>{
-          {"-o,--output", "FILE", "name of the trace, as for sonde record", "trace.rpd"},
-          {"--overwrite", "", "replace an existing trace that is finished", ""},
-          {"--name-file", "PATH", "write the name of the trace into the file PATH", "none"}},
-      counter_options(),
-      std::vector<Option>{
-          {"--kernel", "REGEX",
-           "only kernels in whose name this extended regular expression is found", "all"},
-          {"--dispatch", "LIST",
-           "only these dispatches of each process, in the order of launching: 0,4:7", "all"},
-          {"--replay", "", "run the command once, and each kernel once for each pass", ""},
-          {"--roofs", "",
-           "measure what the GPUs can do at most, as sonde roofs does, if that is not "
-           "known of them yet",
-           ""},
-          {"--pc-sample", "N",
-           "sample the program counter of each wave after every N of its instructions, and count only "
-           "with --set or --counter",
-           "no samples"},
-          {"--plan", "", "print the passes and run nothing", ""},
-          {"--softgpu", "", "run the command on a software GPU", ""},
-          format_option(),
-          table_option()});
-  command.examples = {
-      {"sonde profile -- ./solver", "what sonde sol needs, into trace.rpd"},
-      {"sonde profile --set memory --kernel 'gemm|conv' -o run.rpd -- ./solver",
-       "the memory chart of some kernels"},
-      {"sonde profile --counter SQ_WAVES,TCC_HIT --softgpu -- ./hip_program",
-       "two counters, without an AMD GPU"},
-      {"sonde profile --replay --set all -- ./solver",
-       "everything, of a program that cannot run so many times"},
-      {"sonde profile --softgpu --pc-sample 1000 -- ./hip_program",
-       "which instructions run, for sonde instructions"},
-      {"sonde profile --plan --set all --gpu gfx90a", "which counters which run would count"}};
-  command.takes_command_line = true;
-  command.run = run;
-  return command;
-}
+Command profile_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

@@ -33,28 +33,34 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+query - Run an SQL query on a trace
+
+The query sees the file's own tables and views (rocpd_op, api, top ...) and, whatever version the
+file has, the views v_op, v_api, v_api_op, v_op_detail, v_copy, v_monitor, v_process, v_thread,
+v_device, v_counter, v_string and v_ustring with the same columns for all versions, and sonde_op,
+sonde_api, sonde_top, sonde_ktop, sonde_api_top, sonde_busy, sonde_kernel and sonde_copy, which hold
+the figures the other commands print.
+
+One statement that only reads; anything else is refused. Rows are printed as they come, so a result
+may be larger than memory; columns of text are as wide as the first 1,000 rows need.
+
+Arguments:
+FILE
+SQL  the query; it and FILE are taken either way round
+
+Options:
+--as --format
+--limit  [all]
+
+Examples:
+sonde query trace.rpd "select name, total_ns from sonde_top limit 3"
+    the first three rows of sonde top
+sonde query trace.rpd "select * from v_copy limit 10" --format csv  ten copies, for a spreadsheet
+)";
+
 }  // namespace
 
-Command query_command() {
-  return {
-      "query",
-      "Run an SQL query on a trace",
-      "The query sees the file's own tables and views (rocpd_op, api, top ...) and, whatever "
-      "version the file has, the views v_op, v_api, v_api_op, v_op_detail, v_copy, v_monitor, "
-      "v_process, v_thread, v_device, v_counter, v_string and v_ustring with the same columns for "
-      "all versions, and sonde_op, sonde_api, sonde_top, sonde_ktop, sonde_api_top, sonde_busy, "
-      "sonde_kernel and sonde_copy, which hold the figures the other commands print.\n\n"
-      "One statement that only reads; anything else is refused. Rows are printed as they come, so "
-      "a result may be larger than memory; columns of text are as wide as the first 1,000 rows "
-      "need.",
-      {trace_file(), {"SQL", "the query; it and FILE are taken either way round"}},
-      {as_option(), format_option(), limit_option("all")},
-      {{"sonde query trace.rpd \"select name, total_ns from sonde_top limit 3\"",
-        "the first three rows of sonde top"},
-       {"sonde query trace.rpd \"select * from v_copy limit 10\" --format csv",
-        "ten copies, for a spreadsheet"}},
-      false,
-      run};
-}
+Command query_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

@@ -290,88 +290,86 @@ Result<int> run(const Arguments& given) {
   record::exit_like(outcome->exit_status, outcome->signal);
 }
 
-std::vector<Option> options_with_pid() {
-  std::vector<Option> options = setting_options();
-  options.push_back({"--pid", "PID",
-                     "instead of a command: record a process that runs, until it ends, --duration "
-                     "is over or Ctrl-C",
-                     "the command"});
-  return options;
-}
+constexpr const char* kText = R"(
+record - Run a command and record what it does on CPUs and GPUs
 
-constexpr const char* kDescription =
-    "Runs COMMAND with Sonde's agent in it and in every process it starts, and writes one "
-    "trace file. No flags are needed: Sonde records every interface that it knows and the "
-    "program uses. The command's input, output, signals and exit status do not change.\n\n"
-    "Records first go to chunk files in a session directory, and from there into the trace "
-    "while the command runs. If the command is killed, everything it recorded is in the "
-    "trace; if sonde itself is killed, the command goes on, and sonde recover finishes the "
-    "trace. If much is still to be stored after the command has ended, a second Ctrl-C "
-    "leaves that to sonde recover too. The command goes on recording without sonde for "
-    "--orphan-limit (256 MiB), after which events are counted as lost.\n\n"
-    "The space for records is limited: see --buffer-limit. Where the session directory is "
-    "in memory (tmpfs, as /tmp often is), the limit is a quarter of what the machine and "
-    "the control groups can still provide. If there is no space, no file descriptor or no "
-    "permission, the command goes on, and the events are counted as lost with that cause, "
-    "which sonde info shows.\n\n"
-    "With --pid, Sonde records a process that runs already: its metrics, the C++ and Python "
-    "call stacks of all its threads, the calls and operations of HIP, those of HSA and OpenCL "
-    "on queues that are made from then on, operators of PyTorch, and markers of ROCTX, NVTX, ITT "
-    "and sonde.h. What cannot be had of this process is said, with the reason. To load the library, one "
-    "thread that waits is stopped for a few milliseconds, which needs the permission to trace "
-    "the process (its owner, where kernel.yama.ptrace_scope allows it, or root). When the "
-    "recording ends, the process has its signals, files and threads as before; the library "
-    "stays in it and does nothing.\n\n"
-    "Some programs cannot be recorded: statically linked, setuid and 32-bit ones, and those "
-    "that a program starts with system() or popen() after it has emptied its own "
-    "environment. Programs started with exec or posix_spawn are recorded whatever their "
-    "environment.\n\n"
-    "The trace is trace.rpd, or what -o says. In a job of several ranks (torchrun, Open "
-    "MPI, MPICH, PMI, Slurm) each has its own: trace.rankN.rpd. An existing file is never "
-    "overwritten, the next free name is taken; --overwrite replaces a finished trace.\n\n"
-    "The name may have keys: %p is the process number of the command, %h the host, %r the "
-    "rank, %s the number of ranks, %j the job, %env{NAME}% a variable, and as in ROCm's "
-    "tools %pid%, %ppid%, %hostname%, %rank%, %size%, %nid%, %job%, %tag% (the command's "
-    "name), %argv%, %argt%, %args% and %launch_time%; %% is a percent sign. Sonde makes "
-    "folders whose names have keys.\n\n"
-    "--hip-log and --miopen-log bring the logs of these libraries into the trace: calls in "
-    "the domains \"hip log\" and \"miopen log\", on threads of their own, beside everything "
-    "else that is recorded. HIP's log goes to a file and not to the command's output; "
-    "MIOpen's lines are taken out of the command's standard error, which is then not a "
-    "terminal.\n\n"
-    "Every option can also be set by an environment variable (--metrics-hz by "
-    "SONDE_METRICS_HZ) or in a config file, which sonde config writes and explains. The "
-    "command line comes before the environment, and the environment before the config file; "
-    "a preset stands for its values at the place where it is named. --no-FLAG turns off a "
-    "flag that is set elsewhere.\n\n"
-    "The command line and the environment are stored in the trace, which only its owner can "
-    "read (mode 0600). Of the environment, Sonde stores the variables that explain "
-    "performance (of ROCm, HIP, HSA, CUDA, NCCL, RCCL, OpenMP, MKL, PyTorch, Slurm and MPI, "
-    "search paths and locale), and only the names of all others. It never stores the value "
-    "of a variable, an option or an argument NAME=VALUE whose name has TOKEN, KEY, SECRET, "
-    "PASS, JWT or CREDENTIAL in it, nor the password in a URL. A secret that is given as a "
-    "plain argument cannot be recognised: it is stored.";
+Runs COMMAND with Sonde's agent in it and in every process it starts, and writes one trace file. No
+flags are needed: Sonde records every interface that it knows and the program uses. The command's
+input, output, signals and exit status do not change.
+
+Records first go to chunk files in a session directory, and from there into the trace while the
+command runs. If the command is killed, everything it recorded is in the trace; if sonde itself is
+killed, the command goes on, and sonde recover finishes the trace. If much is still to be stored
+after the command has ended, a second Ctrl-C leaves that to sonde recover too. The command goes on
+recording without sonde for --orphan-limit (256 MiB), after which events are counted as lost.
+
+The space for records is limited: see --buffer-limit. Where the session directory is in memory
+(tmpfs, as /tmp often is), the limit is a quarter of what the machine and the control groups can
+still provide. If there is no space, no file descriptor or no permission, the command goes on, and
+the events are counted as lost with that cause, which sonde info shows.
+
+With --pid, Sonde records a process that runs already: its metrics, the C++ and Python call stacks
+of all its threads, the calls and operations of HIP, those of HSA and OpenCL on queues that are made
+from then on, operators of PyTorch, and markers of ROCTX, NVTX, ITT and sonde.h. What cannot be had
+of this process is said, with the reason. To load the library, one thread that waits is stopped for
+a few milliseconds, which needs the permission to trace the process (its owner, where
+kernel.yama.ptrace_scope allows it, or root). When the recording ends, the process has its signals,
+files and threads as before; the library stays in it and does nothing.
+
+Some programs cannot be recorded: statically linked, setuid and 32-bit ones, and those that a
+program starts with system() or popen() after it has emptied its own environment. Programs started
+with exec or posix_spawn are recorded whatever their environment.
+
+The trace is trace.rpd, or what -o says. In a job of several ranks (torchrun, Open MPI, MPICH, PMI,
+Slurm) each has its own: trace.rankN.rpd. An existing file is never overwritten, the next free name
+is taken; --overwrite replaces a finished trace.
+
+The name may have keys: %p is the process number of the command, %h the host, %r the rank, %s the
+number of ranks, %j the job, %env{NAME}% a variable, and as in ROCm's tools %pid%, %ppid%,
+%hostname%, %rank%, %size%, %nid%, %job%, %tag% (the command's name), %argv%, %argt%, %args% and
+%launch_time%; %% is a percent sign. Sonde makes folders whose names have keys.
+
+--hip-log and --miopen-log bring the logs of these libraries into the trace: calls in the domains
+"hip log" and "miopen log", on threads of their own, beside everything else that is recorded. HIP's
+log goes to a file and not to the command's output; MIOpen's lines are taken out of the command's
+standard error, which is then not a terminal.
+
+Every option can also be set by an environment variable (--metrics-hz by SONDE_METRICS_HZ) or in a
+config file, which sonde config writes and explains. The command line comes before the environment,
+and the environment before the config file; a preset stands for its values at the place where it is
+named. --no-FLAG turns off a flag that is set elsewhere.
+
+The command line and the environment are stored in the trace, which only its owner can read (mode
+0600). Of the environment, Sonde stores the variables that explain performance (of ROCm, HIP, HSA,
+CUDA, NCCL, RCCL, OpenMP, MKL, PyTorch, Slurm and MPI, search paths and locale), and only the names
+of all others. It never stores the value of a variable, an option or an argument NAME=VALUE whose
+name has TOKEN, KEY, SECRET, PASS, JWT or CREDENTIAL in it, nor the password in a URL. A secret that
+is given as a plain argument cannot be recognised: it is stored.
+
+Arguments:
+[--] COMMAND...
+
+Options:
+--pid PID  instead of a command: record a process that runs, until it ends, --duration is over or
+    Ctrl-C [the command]
+
+Examples:
+sonde record -- python train.py  record a training run into trace.rpd
+sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat
+    ten seconds of a long run, after it has warmed up
+sonde record --last 30s -- ./server  only the last half minute before it ends or fails
+sonde record --pid 4711 --duration 10s  what does that process do?
+sonde record --preset light -- ./solver  lowest cost
+sonde record --softgpu -- ./hip_program  a HIP program on a machine without an AMD GPU
+srun sonde record -- python train.py  every rank of a job into its own trace.rankN.rpd
+)";
 
 }  // namespace
 
 Command record_command() {
-  return {.name = "record",
-          .summary = "Run a command and record what it does on CPUs and GPUs",
-          .description = kDescription,
-          .options = options_with_pid(),
-          .examples = {{"sonde record -- python train.py", "record a training run into trace.rpd"},
-                       {"sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat",
-                        "ten seconds of a long run, after it has warmed up"},
-                       {"sonde record --last 30s -- ./server",
-                        "only the last half minute before it ends or fails"},
-                       {"sonde record --pid 4711 --duration 10s", "what does that process do?"},
-                       {"sonde record --preset light -- ./solver", "lowest cost"},
-                       {"sonde record --softgpu -- ./hip_program",
-                        "a HIP program on a machine without an AMD GPU"},
-                       {"srun sonde record -- python train.py",
-                        "every rank of a job into its own trace.rankN.rpd"}},
-          .takes_command_line = true,
-          .run = run};
+  Command command = make_command(kText, run);
+  command.options = joined(setting_options(), command.options);
+  return command;
 }
 
 }  // namespace sonde::cli

@@ -49,34 +49,37 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+recover - Finish a trace whose recording was interrupted
+
+When sonde record itself is killed, or its disk is full, the records of the program stay in the
+session directory. This command brings them into the trace, exactly from where the recorder stopped,
+and removes the directory. Processes that still run are no longer recorded after that.
+
+WHAT is the trace (even if the recording had not made it yet), or the session directory. Without it,
+sonde recover lists the recordings that can be finished, newest first: those in $SONDE_SPOOL_DIR,
+$TMPDIR, /tmp, /var/tmp, /dev/shm and the current folder. A trace knows its session directory
+wherever that is.
+
+A program whose recorder was killed goes on recording until the session directory has taken another
+256 MiB (sonde record --orphan-limit); later events are counted as lost, and everything before is
+recovered. If the recorder is only stopped or suspended, this command waits for it.
+
+Arguments:
+[WHAT]  the trace or the session directory, e.g. /tmp/sonde-a1B2c3
+
+Options:
+-o, --output FILE  write the trace here [where the recording did]
+--format
+
+Examples:
+sonde recover  list what can be finished
+sonde recover trace.rpd  finish this trace
+sonde recover /tmp/sonde-a1B2c3 -o /data/run.rpd  finish it on a disk that has space
+)";
+
 }  // namespace
 
-Command recover_command() {
-  return {
-      .name = "recover",
-      .summary = "Finish a trace whose recording was interrupted",
-      .description =
-          "When sonde record itself is killed, or its disk is full, the records of the program "
-          "stay in the session directory. This command brings them into the trace, exactly from "
-          "where the recorder stopped, and removes the directory. Processes that still run are no "
-          "longer recorded after that.\n\n"
-          "WHAT is the trace (even if the recording had not made it yet), or the session "
-          "directory. Without it, sonde recover lists the recordings that can be finished, newest "
-          "first: those in $SONDE_SPOOL_DIR, $TMPDIR, /tmp, /var/tmp, /dev/shm and the current "
-          "folder. A trace knows its session directory wherever that is.\n\n"
-          "A program whose recorder was killed goes on recording until the session directory has "
-          "taken another 256 MiB (sonde record --orphan-limit); later events are counted as lost, "
-          "and everything before is recovered. If the recorder is only stopped or suspended, this "
-          "command waits for it.",
-      .positionals = {{"WHAT", "the trace or the session directory, e.g. /tmp/sonde-a1B2c3",
-                       false}},
-      .options = {{"-o,--output", "FILE", "write the trace here", "where the recording did"},
-                  format_option()},
-      .examples = {{"sonde recover", "list what can be finished"},
-                   {"sonde recover trace.rpd", "finish this trace"},
-                   {"sonde recover /tmp/sonde-a1B2c3 -o /data/run.rpd",
-                    "finish it on a disk that has space"}},
-      .run = run};
-}
+Command recover_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

@@ -58,37 +58,36 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+report - Write a one-page report on a trace
+
+The page shows, from the top down: what ran, what stands out with evidence and what to try (sonde
+check), charts of where the GPU time went, and the tables of breakdown, idle, kernels, operators,
+copies, launches and memory. A trace with hardware counters has Speed-of-Light, memory chart and
+roofline (sonde sol, sonde roofline). For a trace without GPU operations it shows the Python
+functions and lines that took the CPU time (sonde record --sample), marked ranges and operators. It
+is one file that needs no network and suits light and dark displays.
+
+Text and markdown are printed, without charts; with -o they go to a file.
+
+Arguments:
+FILE
+
+Options:
+-o, --output FILE  the page to write; a name that is taken gets a number [report.html]
+--format FORMAT=html|markdown|text  form of the page [html]
+--as --from --to --window --kernel --gpu --rank
+--limit  [15 rows of each table]
+--full-names  show names whole
+--explain
+
+Examples:
+sonde report trace.rpd  write report.html
+sonde report trace.json.gz --from 20% --format markdown  for an issue or a wiki, without the warm-up
+)";
+
 }  // namespace
 
-Command report_command() {
-  Command command;
-  command.name = "report";
-  command.summary = "Write a one-page report on a trace";
-  command.description =
-      "The page shows, from the top down: what ran, what stands out with evidence and what to "
-      "try (sonde check), charts of where the GPU time went, and the tables of breakdown, idle, "
-      "kernels, operators, copies, launches and memory. A trace with hardware counters has "
-      "Speed-of-Light, memory chart and roofline (sonde sol, sonde roofline). For a trace "
-      "without GPU operations it shows the Python functions and lines that took the CPU time "
-      "(sonde record --sample), marked ranges and operators. It is one file that needs no "
-      "network and suits light and "
-      "dark displays.\n\n"
-      "Text and markdown are printed, without charts; with -o they go to a file.";
-  command.positionals = {trace_file()};
-  command.options =
-      joined({{"-o,--output", "FILE", "the page to write; a name that is taken gets a number",
-               "report.html"},
-              {"--format", "FORMAT", "form of the page", "html", {"html", "markdown", "text"}},
-              as_option()},
-             window_options(), choice_options(analysis::page_needs()),
-             std::vector<Option>{limit_option("15 rows of each table"),
-                                 {"--full-names", "", "show names whole", ""},
-                                 explain_option()});
-  command.examples = {{"sonde report trace.rpd", "write report.html"},
-                      {"sonde report trace.json.gz --from 20% --format markdown",
-                       "for an issue or a wiki, without the warm-up"}};
-  command.run = run;
-  return command;
-}
+Command report_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

@@ -194,84 +194,68 @@ Result<int> run(const Arguments& arguments) {
   return answer(arguments, *lists, *style);
 }
 
-std::vector<Option> options() {
-  return {
-      {"-d,--device", "N", "only this GPU; more may follow", "all", {}, false, true},
-      {"-u,--showuse", "", "how busy it is", ""},
-      {"--showmemuse", "", "how busy its memory is", ""},
-      {"--showmeminfo",
-       "TYPE",
-       "bytes in use: vram, vis_vram, gtt or all; more may follow",
-       "none",
-       {},
-       false,
-       true},
-      {"-P,--showpower", "", "power", ""},
-      {"-M,--showmaxpower", "", "the power cap", ""},
-      {"-t,--showtemp", "", "temperatures", ""},
-      {"-c,--showclocks", "", "all clocks", ""},
-      {"-g,--showgpuclocks", "", "the clock of the compute units", ""},
-      {"-f,--showfan", "", "the fan", ""},
-      {"-p,--showperflevel", "", "the performance level", ""},
-      {"--showpids", "", "processes with their memory", ""},
-      {"--showpidgpus", "", "the GPUs of each process, or of the PIDs that follow", ""},
-      {"-i,--showid", "", "the PCI device id", ""},
-      {"--showbus", "", "the PCI address", ""},
-      {"--showuniqueid", "", "the unique id", ""},
-      {"--showserial", "", "the serial number", ""},
-      {"-v,--showvbios", "", "the version of the VBIOS", ""},
-      {"--showvoltage", "", "the voltage", ""},
-      {"--showreplaycount", "", "PCIe packets that were sent again", ""},
-      {"--json", "", "as JSON; not the table without options", ""},
-      {"--csv", "", "as CSV; not the table without options", ""},
-      {"--rocm", "VERSION", "whose form: 5.2, 6 or 7; SONDE_ROCM_SMI is the same for scripts",
-       "5.2"},
-      {"--alldevices", "", "taken and without effect", ""},
-      {"--loglevel", "LEVEL", "taken and without effect", "none"},
-      {"--proc-root", "DIR", "look here instead of in /proc", "/proc"},
-      {"--sys-root", "DIR", "look here instead of in /sys", "/sys"},
-      {"-a,-b,-e,-l,-m,-o,-S,-s,--showallinfo,--showhw,--showdriverversion,--showfwinfo,"
-       "--showbw,--showevents,--showprofile,--showoverdrive,--showmemoverdrive,--showclkfrq,"
-       "--showclkvolt,--showmclkrange,--showsclkrange,--showmemvendor,--showproductname,"
-       "--showvoltagerange,--showpagesinfo,--showpendingpages,--showretiredpages,--showrasinfo,"
-       "--showvc,--showxgmierr,--showtopo,--showtopoaccess,--showtopoweight,--showtopohops,"
-       "--showtopotype,--showtoponuma,--showenergycounter,--shownodesbw,--showunreservablepages",
-       "", "refused: not answered here", ""},
-      {"-r,--resetclocks,--resetfans,--resetprofile,--resetxgmierr,--gpureset,"
-       "--resetperfdeterminism,--resetcomputepartition,--resetmemorypartition,"
-       "--resetpoweroverdrive",
-       "", "refused: Sonde changes no device", ""},
-      {"--setclock,--setsclk,--setmclk,--setpcie,--setslevel,--setmlevel,--setvc,--setsrange,"
-       "--setmrange,--setfan,--setperflevel,--setoverdrive,--setmemoverdrive,--setprofile,"
-       "--setextremum,--setcomputepartition,--setmemorypartition,--setpoweroverdrive,--rasenable,--rasdisable,--rasinject,--load,--save,"
-       "--setperfdeterminism",
-       "VALUE",
-       "refused: Sonde changes no device",
-       "",
-       {},
-       false,
-       true},
-  };
-}
+constexpr const char* kText = R"(
+rocm-smi - Answer as rocm-smi does, without changing a device
+
+Prints what rocm-smi of ROCm 5.2, 6 or 7 prints, from the same files of /sys, for the options that
+look at use, memory, power, temperatures, clocks, processes and identity. In the form of 5.2, the
+exit status is 2 if a value is not there. Options that change a device are refused. sonde monitor
+shows more.
+
+Arguments:
+[VALUE...]  more values of --device, --showmeminfo or --showpidgpus
+
+Options:
+-d, --device N...  only this GPU; more may follow [all]
+-u, --showuse  how busy it is
+--showmemuse  how busy its memory is
+--showmeminfo TYPE...  bytes in use: vram, vis_vram, gtt or all; more may follow [none]
+-P, --showpower  power
+-M, --showmaxpower  the power cap
+-t, --showtemp  temperatures
+-c, --showclocks  all clocks
+-g, --showgpuclocks  the clock of the compute units
+-f, --showfan  the fan
+-p, --showperflevel  the performance level
+--showpids  processes with their memory
+--showpidgpus  the GPUs of each process, or of the PIDs that follow
+-i, --showid  the PCI device id
+--showbus  the PCI address
+--showuniqueid  the unique id
+--showserial  the serial number
+-v, --showvbios  the version of the VBIOS
+--showvoltage  the voltage
+--showreplaycount  PCIe packets that were sent again
+--json  as JSON; not the table without options
+--csv  as CSV; not the table without options
+--rocm VERSION  whose form: 5.2, 6 or 7; SONDE_ROCM_SMI is the same for scripts [5.2]
+--alldevices  taken and without effect
+--loglevel LEVEL  taken and without effect [none]
+--proc-root --sys-root
+-a, -b, -e, -l, -m, -o, -S, -s, --showallinfo, --showhw, --showdriverversion, --showfwinfo,
+    --showbw, --showevents, --showprofile, --showoverdrive, --showmemoverdrive, --showclkfrq,
+    --showclkvolt, --showmclkrange, --showsclkrange, --showmemvendor, --showproductname,
+    --showvoltagerange, --showpagesinfo, --showpendingpages, --showretiredpages, --showrasinfo,
+    --showvc, --showxgmierr, --showtopo, --showtopoaccess, --showtopoweight, --showtopohops,
+    --showtopotype, --showtoponuma, --showenergycounter, --shownodesbw, --showunreservablepages
+    refused: not answered here
+-r, --resetclocks, --resetfans, --resetprofile, --resetxgmierr, --gpureset, --resetperfdeterminism,
+    --resetcomputepartition, --resetmemorypartition, --resetpoweroverdrive  refused: Sonde changes
+    no device
+--setclock, --setsclk, --setmclk, --setpcie, --setslevel, --setmlevel, --setvc, --setsrange,
+    --setmrange, --setfan, --setperflevel, --setoverdrive, --setmemoverdrive, --setprofile,
+    --setextremum, --setcomputepartition, --setmemorypartition, --setpoweroverdrive, --rasenable,
+    --rasdisable, --rasinject, --load, --save, --setperfdeterminism VALUE...  refused: Sonde changes
+    no device
+
+Examples:
+sonde rocm-smi  the table
+sonde rocm-smi --rocm 6  the table of ROCm 6
+sonde rocm-smi --showuse --showmeminfo vram --json  for a script
+)";
 
 }  // namespace
 
-Command rocm_smi_command() {
-  return {
-      .name = "rocm-smi",
-      .summary = "Answer as rocm-smi does, without changing a device",
-      .description =
-          "Prints what rocm-smi of ROCm 5.2, 6 or 7 prints, from the same files of /sys, for the "
-          "options that look at use, memory, power, temperatures, clocks, processes and identity. "
-          "In the form of 5.2, the exit status is 2 if a value is not there. Options that change a "
-          "device are refused. sonde monitor shows more.",
-      .positionals = {{"VALUE", "more values of --device, --showmeminfo or --showpidgpus", false,
-                       true}},
-      .options = options(),
-      .examples = {{"sonde rocm-smi", "the table"},
-                   {"sonde rocm-smi --rocm 6", "the table of ROCm 6"},
-                   {"sonde rocm-smi --showuse --showmeminfo vram --json", "for a script"}},
-      .run = run};
-}
+Command rocm_smi_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

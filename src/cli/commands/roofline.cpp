@@ -1,5 +1,7 @@
 #include "metrics/roofline.h"
 
+#include <fmt/ranges.h>
+
 #include "cli/common.h"
 #include "cli/terminal.h"
 #include "cli/workload_options.h"
@@ -42,30 +44,35 @@ Result<int> run(const Arguments& arguments) {
   return print_report(arguments, std::move(report));
 }
 
+constexpr const char* kText = R"(
+roofline - Show kernels under the roofline of the GPU, from hardware counters
+
+Places each kernel under the roofline of its GPU: FLOP per byte at every level of memory, GFLOP/s,
+and the lowest roof at that intensity. The html format has the picture.
+
+Arguments:
+WORKLOAD  a folder of rocprof-compute, or a trace with counters
+
+Options:
+--by WHAT=kernel|dispatch  what a row is [kernel]
+--type TYPE={}  whose compute roofs count [FP32]
+--device N  GPU, or row of roofline.csv, with the measured roofs [0]
+--roofs FILE  take the measured roofs from this roofline.csv [that of WORKLOAD]
+--kernel --dispatch --gpu --gpu-model
+--from --to --window
+--format --limit --sort --full-names --exact --table --explain
+
+Examples:
+sonde roofline workloads/vcopy  each kernel under its roofs
+sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv
+    each dispatch, for a spreadsheet
+sonde roofline profile.rpd --window step:2  the kernels that ran in the second step
+)";
+
 }  // namespace
 
 Command roofline_command() {
-  Command command;
-  command.name = "roofline";
-  command.summary = "Show kernels under the roofline of the GPU, from hardware counters";
-  command.description =
-      "Places each kernel under the roofline of its GPU: FLOP per byte at every level of "
-      "memory, GFLOP/s, and the lowest roof at that intensity. The html format has the picture.";
-  command.positionals = {{"WORKLOAD", "a folder of rocprof-compute, or a trace with counters"}};
-  command.options = joined(
-      {{"--by", "WHAT", "what a row is", "kernel", {"kernel", "dispatch"}},
-       {"--type", "TYPE", "whose compute roofs count", "FP32", metrics::roofline_types()},
-       {"--device", "N", "GPU, or row of roofline.csv, with the measured roofs", "0"},
-       {"--roofs", "FILE", "take the measured roofs from this roofline.csv", "that of WORKLOAD"}},
-      workload_options(), report_options());
-  command.examples = {
-      {"sonde roofline workloads/vcopy", "each kernel under its roofs"},
-      {"sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv",
-       "each dispatch, for a spreadsheet"},
-      {"sonde roofline profile.rpd --window step:2", "the kernels that ran in the second step"}};
-  command.run = run;
-  command.definition = kDefinition;
-  return command;
+  return make_command(fmt::format(kText, fmt::join(metrics::roofline_types(), "|")), run, kDefinition, workload_options());
 }
 
 }  // namespace sonde::cli

@@ -107,30 +107,28 @@ Result<int> run(const Arguments& arguments) {
   return print_report(arguments, report_of(gpus), 0);
 }
 
+constexpr const char* kText = R"(
+roofs - Measure the bandwidths and compute rates of the GPUs here
+
+Runs kernels of known work on each GPU: bandwidth of memory, L2, L1 and LDS, and operations a second
+by type, vector and matrix. They are compiled at run time by hiprtc, so ROCm's HIP runtime is all
+that is needed. The figures are kept for each GPU in ~/.cache/sonde/roofs, and sonde profile writes
+them into its traces, where sonde roofline takes them instead of theoretical peaks. Nothing else
+should use the GPUs meanwhile.
+
+Options:
+-o, --output FILE  write a roofline.csv of rocprof-compute [none]
+--softgpu  measure a software GPU
+--only-launch  run the kernels and measure nothing, for another tool that records them
+--format --table
+
+Examples:
+sonde roofs  measure the GPUs of this machine, once
+sonde roofs -o roofline.csv  and for other tools
+)";
+
 }  // namespace
 
-Command roofs_command() {
-  return {.name = "roofs",
-          .summary = "Measure the bandwidths and compute rates of the GPUs here",
-          .description =
-              "Runs kernels of known work on each GPU: bandwidth of memory, L2, L1 and LDS, and "
-              "operations a second by type, vector and matrix. They are compiled at run time by "
-              "hiprtc, so ROCm's HIP runtime is all that is needed. The figures are kept for each "
-              "GPU in ~/.cache/sonde/roofs, and sonde profile writes them into its traces, where "
-              "sonde roofline takes them instead of theoretical peaks. Nothing else should use the "
-              "GPUs meanwhile.",
-          .options = {{"-o,--output", "FILE", "write a roofline.csv of rocprof-compute", "none"},
-                      {"--softgpu", "", "measure a software GPU", ""},
-                      {"--only-launch", "",
-                       "run the kernels and measure nothing, for another tool "
-                       "that records them",
-                       ""},
-                      format_option(),
-                      table_option()},
-          .examples = {{"sonde roofs", "measure the GPUs of this machine, once"},
-                       {"sonde roofs -o roofline.csv", "and for other tools"}},
-          .run = run,
-          .definition = kDefinition};
-}
+Command roofs_command() { return make_command(kText, run, kDefinition); }
 
 }  // namespace sonde::cli

@@ -94,38 +94,44 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+serve - Look at traces in a browser: a timeline, findings and tables of a selection
+
+Prints one URL and serves it until Ctrl-C, or until --idle has passed without a request. The page
+shows GPUs with their queues and processes with their threads on a timeline, what stands out and
+where, and for a part of time the tables that sonde kernels, breakdown, idle and the others print
+for it, with their command lines. ? lists its keys.
+
+It listens on 127.0.0.1 only and admits only requests with the token of the URL: other users of the
+machine cannot get in. From another machine: ssh -L 8080:127.0.0.1:PORT HOST, with the port of the
+URL, and 8080 in its place in the browser. The page needs no network, and the files are not changed.
+
+Traces are read in the background, and a file that grows is read again. The index of a large .rpd is
+kept in $XDG_CACHE_HOME/sonde/serve (~/.cache), so that it opens at once the next time; it is made
+anew when the file has changed. Analyses of a selection run in separate processes, which are ended
+when they exceed their limits.
+
+Arguments:
+FILE...
+
+Options:
+--open  also open it in the browser (xdg-open)
+--port N  the port to listen on; 0 is one that is free [0]
+--idle TIME  end after this long without a request; 0 means never [{}]
+--no-cache  keep no index, and use none
+--analysis-memory SIZE  limit on the memory of one analysis [half of the machine's]
+--analysis-time TIME  limit on the time of one analysis [{}]
+--as
+
+Examples:
+sonde serve trace.rpd  prints the URL to open
+sonde serve --open trace.json  also opens it
+)";
+
 }  // namespace
 
 Command serve_command() {
-  return {
-      .name = "serve",
-      .summary = "Look at traces in a browser: a timeline, findings and tables of a selection",
-      .description =
-          "Prints one URL and serves it until Ctrl-C, or until --idle has passed without a request. "
-          "The page shows GPUs with their queues and processes with their threads on a "
-          "timeline, what stands out and where, and for a part of time the tables that sonde "
-          "kernels, breakdown, idle and the others print for it, with their command lines. ? lists "
-          "its keys.\n\n"
-          "It listens on 127.0.0.1 only and admits only requests with the token of the URL: "
-          "other users of the machine cannot get in. From another machine: ssh -L 8080:127.0.0.1:PORT HOST, with the "
-          "port of the URL, and 8080 in its place in the browser. The page "
-          "needs no network, and the files are not changed.\n\n"
-          "Traces are read in the background, and a file that grows is read again. The index "
-          "of a large .rpd is kept in $XDG_CACHE_HOME/sonde/serve (~/.cache), so that it opens at "
-          "once the next time; it is made anew when the file has changed. Analyses of a selection "
-          "run in separate processes, which are ended when they exceed their limits.",
-      .positionals = {trace_files()},
-      .options = {{"--open", "", "also open it in the browser (xdg-open)", ""},
-                  {"--port", "N", "the port to listen on; 0 is one that is free", "0"},
-                  {"--idle", "TIME", "end after this long without a request; 0 means never", kIdle},
-                  {"--no-cache", "", "keep no index, and use none", ""},
-                  {"--analysis-memory", "SIZE", "limit on the memory of one analysis",
-                   "half of the machine's"},
-                  {"--analysis-time", "TIME", "limit on the time of one analysis", kAnalysisTime},
-                  as_option()},
-      .examples = {{"sonde serve trace.rpd", "prints the URL to open"},
-                   {"sonde serve --open trace.json", "also opens it"}},
-      .run = run};
+  return make_command(fmt::format(kText, kIdle, kAnalysisTime), run);
 }
 
 }  // namespace sonde::cli

@@ -163,32 +163,34 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+snapshot - Write what a running recording holds so far as a trace
+
+Of a recording that keeps only its end (sonde record --last 30s), writes the last 30 s before this
+moment; of one that is rotated (--rotate), all parts that are kept, as one trace. The recording goes
+on.
+
+WHICH is a process of the recording, or the trace that it writes, by its path or name. It can be
+left out where only one is in progress. An existing file is never overwritten: the next free name is
+taken.
+
+Arguments:
+[WHICH...]
+
+Options:
+-o, --output FILE  the trace to write [TRACE.snapshot.rpd]
+--if-finding LIST  only if sonde check finds one of these in it, e.g. waits, or any; else exit with
+    3 [always]
+--session DIR  the recording whose session directory this is [as WHICH says]
+--all
+
+Examples:
+sonde record --last 30s -o serving.rpd -- ./server  keeps half a minute
+sonde snapshot serving  from another terminal: something was slow just now
+)";
+
 }  // namespace
 
-Command snapshot_command() {
-  return {
-      .name = "snapshot",
-      .summary = "Write what a running recording holds so far as a trace",
-      .description =
-          "Of a recording that keeps only its end (sonde record --last 30s), writes the last 30 s "
-          "before this moment; of one that is rotated (--rotate), all parts that are kept, as one "
-          "trace. The recording goes on.\n\n"
-          "WHICH is a process of the recording, or the trace that it writes, by its path or "
-          "name. It can be left out where only one is in progress. An existing file is never "
-          "overwritten: the next free name is taken.",
-      .positionals = {{"WHICH", "a process or a trace, e.g. 4711 or trace.rpd", false, true}},
-      .options = {{"-o,--output", "FILE", "the trace to write", "TRACE.snapshot.rpd"},
-                  {"--if-finding", "LIST",
-                   "only if sonde check finds one of these in it, e.g. waits, or any; else exit "
-                   "with 3",
-                   "always"},
-                  {"--session", "DIR", "the recording whose session directory this is",
-                   "as WHICH says"},
-                  {"--all", "", "all recordings of yours on this machine", ""}},
-      .examples = {{"sonde record --last 30s -o serving.rpd -- ./server", "keeps half a minute"},
-                   {"sonde snapshot serving",
-                    "from another terminal: something was slow just now"}},
-      .run = run};
-}
+Command snapshot_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

@@ -111,49 +111,44 @@ Result<int> run(const Arguments& arguments) {
   return print_report(arguments, std::move(report), 0);
 }
 
+constexpr const char* kText = R"(
+sol - Show kernel metrics from hardware counters: Speed-of-Light and panels
+
+Computes metrics from the hardware counters of kernels and compares them with the GPU's peaks.
+
+WORKLOAD is a folder that rocprof-compute or omniperf profile wrote, or a trace that has counters of
+kernels: an .rpd, or a file of rocprof, rocprofv3 or rocpd. Nothing in it is changed. --explain
+followed by the id or name of a metric explains only that metric, with the values that went into it.
+
+Arguments:
+WORKLOAD...  folders of rocprof-compute or traces with counters; the first is what the others are
+    compared with
+
+Options:
+--all  all panels, not only Speed-of-Light
+--panel ID...  this panel or table: 2, 16.3 [Speed-of-Light]
+--per WHAT=kernel|wave|cycle|second  what counts are divided by [kernel]
+--kernel --dispatch --gpu --gpu-model
+--from --to --window
+--format
+--limit  [all]
+--sort --full-names --exact --table --explain
+
+Examples:
+sonde sol workloads/vcopy  Speed-of-Light
+sonde sol workloads/vcopy --all --per wave --format json
+    everything, counts by wavefront, for a script
+sonde sol workloads/vcopy --panel 3  the memory chart, as text
+sonde sol workloads/vcopy --format html > sol.html  a page with bars, memory chart and roofline
+sonde sol workloads/before workloads/after  what changed, metric by metric
+sonde sol workloads/vcopy --explain 2.1.20
+    what a metric means, its formula, and the counters that went into it
+)";
+
 }  // namespace
 
 Command sol_command() {
-  Command command;
-  command.name = "sol";
-  command.summary = "Show kernel metrics from hardware counters: Speed-of-Light and panels";
-  command.description =
-      "Computes metrics from the hardware counters of kernels and compares them with the GPU's "
-      "peaks.\n\n"
-      "WORKLOAD is a folder that rocprof-compute or omniperf profile wrote, or a trace that has "
-      "counters of kernels: an .rpd, or a file of rocprof, rocprofv3 or rocpd. Nothing in it is "
-      "changed. --explain followed by the id or name of a metric explains only that metric, "
-      "with the values that went into it.";
-  command.positionals = {
-      {"WORKLOAD",
-       "folders of rocprof-compute or traces with counters; the first is what the others are "
-       "compared with",
-       true, true}};
-  command.options =
-      joined({{"--all", "", "all panels, not only Speed-of-Light", ""},
-              {"--panel", "ID", "this panel or table: 2, 16.3", "Speed-of-Light", {}, false, true},
-              {"--per",
-               "WHAT",
-               "what counts are divided by",
-               "kernel",
-               {"kernel", "wave", "cycle", "second"}}},
-             workload_options(), report_options());
-  for (Option& option : command.options) {
-    if (option.names == "--limit") option.fallback = "all";
-  }
-  command.examples = {
-      {"sonde sol workloads/vcopy", "Speed-of-Light"},
-      {"sonde sol workloads/vcopy --all --per wave --format json",
-       "everything, counts by wavefront, for a script"},
-      {"sonde sol workloads/vcopy --panel 3", "the memory chart, as text"},
-      {"sonde sol workloads/vcopy --format html > sol.html",
-       "a page with bars, memory chart and roofline"},
-      {"sonde sol workloads/before workloads/after", "what changed, metric by metric"},
-      {"sonde sol workloads/vcopy --explain 2.1.20",
-       "what a metric means, its formula, and the counters that went into it"}};
-  command.run = run;
-  command.definition = kDefinition;
-  return command;
+  return make_command(kText, run, kDefinition, workload_options());
 }
 
 }  // namespace sonde::cli

@@ -85,26 +85,30 @@ Result<int> run(const Arguments& arguments) {
   return print_report(arguments, report_of(trace, prefix, files));
 }
 
+constexpr const char* kText = R"(
+stats - Write the CSV files of rocprof --stats
+
+Writes results.stats.csv, results.copy_stats.csv and one file for each API in the trace
+(results.hip_stats.csv, results.opencl_stats.csv ...), for tools that read rocprof's output, and
+lists them.
+
+Arguments:
+FILE
+
+Options:
+--as
+-o, --output PREFIX  the prefix of the file names [results]
+--force  overwrite existing files
+--from --to --window
+--format --limit --sort --full-names --exact --table --explain
+
+Examples:
+sonde stats trace.rpd  results.*_stats.csv in this folder
+sonde stats -o out/run1 trace.rpd  out/run1.stats.csv and so on
+)";
+
 }  // namespace
 
-Command stats_command() {
-  Command command;
-  command.name = "stats";
-  command.summary = "Write the CSV files of rocprof --stats";
-  command.description =
-      "Writes results.stats.csv, results.copy_stats.csv and one file for each API in the trace "
-      "(results.hip_stats.csv, results.opencl_stats.csv ...), for tools that read rocprof's "
-      "output, and lists them.";
-  command.positionals = {trace_file()};
-  command.options = joined({as_option(),
-                            {"-o,--output", "PREFIX", "the prefix of the file names", "results"},
-                            {"--force", "", "overwrite existing files", ""}},
-                           window_options(), report_options());
-  command.examples = {{"sonde stats trace.rpd", "results.*_stats.csv in this folder"},
-                      {"sonde stats -o out/run1 trace.rpd", "out/run1.stats.csv and so on"}};
-  command.run = run;
-  command.definition = analysis::kStatsDefinition;
-  return command;
-}
+Command stats_command() { return make_command(kText, run, analysis::kStatsDefinition); }
 
 }  // namespace sonde::cli

@@ -94,32 +94,34 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+trim - Keep a part of a trace, as a smaller .rpd
+
+Writes a new .rpd with all calls, operations and values that overlap the window, and everything that
+belongs to them: links, arguments, counters, call stacks, names. What reaches beyond the window's
+edges stays whole. Processes, devices, notes, clocks and counted losses stay as they are, ids and
+the version of the schema too; secrets in command lines and notes are hidden, as in exports. The
+call that launched an operation before the window is not in it, and the operation has none then.
+
+An existing file is not overwritten, the next free name is taken; --in-place replaces FILE itself,
+in one step and only when all has been written.
+
+Arguments:
+FILE
+
+Options:
+-o, --output FILE  the .rpd to write [the input's name with .trimmed.rpd]
+--in-place  replace FILE
+--dry-run  say what would stay, and write nothing
+--from --to --window
+
+Examples:
+sonde trim trace.rpd --from 20% --to 30%  a tenth of the trace as trace.trimmed.rpd
+sonde trim trace.rpd -o end.rpd --from -10s  the last ten seconds
+)";
+
 }  // namespace
 
-Command trim_command() {
-  Command command;
-  command.name = "trim";
-  command.summary = "Keep a part of a trace, as a smaller .rpd";
-  command.description =
-      "Writes a new .rpd with all calls, operations and values that overlap the window, and "
-      "everything that belongs to them: links, arguments, counters, call stacks, names. What "
-      "reaches beyond the window's edges stays whole. Processes, devices, notes, clocks and "
-      "counted losses stay as they are, ids and the version of the schema too; secrets in command lines "
-      "and notes are hidden, as in exports. The call that "
-      "launched an operation before the window is not in it, and the operation has none then.\n\n"
-      "An existing file is not overwritten, the next free name is taken; --in-place replaces FILE "
-      "itself, in one step and only when all has been written.";
-  command.positionals = {trace_file()};
-  command.options =
-      joined({{"-o,--output", "FILE", "the .rpd to write", "the input's name with .trimmed.rpd"},
-              {"--in-place", "", "replace FILE", ""},
-              {"--dry-run", "", "say what would stay, and write nothing", ""}},
-             window_options());
-  command.examples = {
-      {"sonde trim trace.rpd --from 20% --to 30%", "a tenth of the trace as trace.trimmed.rpd"},
-      {"sonde trim trace.rpd -o end.rpd --from -10s", "the last ten seconds"}};
-  command.run = run;
-  return command;
-}
+Command trim_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli

@@ -29,20 +29,25 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+constexpr const char* kText = R"(
+upgrade - Rewrite an old .rpd file as schema v3
+
+Every command reads every version of the format, so this is for other tools that need the newest
+one. All rows are kept, with their ids; the command says what it had to change. The input is not
+touched, and an existing output is not overwritten.
+
+Arguments:
+FILE
+
+Options:
+-o, --output FILE  the file to write [the input's name with .v3.rpd]
+
+Examples:
+sonde upgrade old.rpd -o new.rpd  rewrite a trace of rocmProfileData 2024
+)";
+
 }  // namespace
 
-Command upgrade_command() {
-  return {
-      .name = "upgrade",
-      .summary = "Rewrite an old .rpd file as schema v3",
-      .description =
-          "Every command reads every version of the format, so this is for other tools that need "
-          "the newest one. All rows are kept, with their ids; the command says what it had to "
-          "change. The input is not touched, and an existing output is not overwritten.",
-      .positionals = {trace_file()},
-      .options = {{"-o,--output", "FILE", "the file to write", "the input's name with .v3.rpd"}},
-      .examples = {{"sonde upgrade old.rpd -o new.rpd", "rewrite a trace of rocmProfileData 2024"}},
-      .run = run};
-}
+Command upgrade_command() { return make_command(kText, run); }
 
 }  // namespace sonde::cli
