@@ -3,46 +3,36 @@
 namespace sonde::itt {
 namespace {
 
-enum State : uint32_t { kEmpty = 0, kOwned = 1, kFull = 2 };
-
-// An entry is written in a few instructions; a thread that finds one being written waits this often
-// at most, then acts as if the table were full.
-constexpr int kPatience = 10000;
-
 size_t first_entry(const void* owner, const void* name) {
   uint64_t value = reinterpret_cast<uintptr_t>(owner) * 31 + reinterpret_cast<uintptr_t>(name);
   value *= 0x9e3779b97f4a7c15ull;
   return (value >> 40) % kPointers;
 }
 
-uint32_t settled_state(const PointerTable::Entry& entry) {
-  uint32_t state = __atomic_load_n(&entry.state, __ATOMIC_ACQUIRE);
-  for (int i = 0; state == kOwned && i < kPatience; ++i) {
-    state = __atomic_load_n(&entry.state, __ATOMIC_ACQUIRE);
+// Whether `word` is `wanted`, which is put where nobody has put anything.
+bool is_or_becomes(uintptr_t& word, uintptr_t wanted) {
+  uintptr_t found = __atomic_load_n(&word, __ATOMIC_RELAXED);
+  if (found == 0 && __atomic_compare_exchange_n(&word, &found, wanted, false, __ATOMIC_RELAXED,
+                                                __ATOMIC_RELAXED)) {
+    return true;
   }
-  return state;
-}
-
-bool claim(PointerTable::Entry& entry) {
-  uint32_t expected = kEmpty;
-  return __atomic_compare_exchange_n(&entry.state, &expected, kOwned, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED);
+  return found == wanted;
 }
 
 }  // namespace
 
+// Each word of a key is put once, by whoever comes first. Between the two, another thread may put
+// another name of the same owner: whoever loses goes on to the next entry, as everybody does who
+// looks for that key later.
 PointerTable::Entry* entry_of(PointerTable& table, const void* owner, const void* name) {
+  const uintptr_t owner_word = reinterpret_cast<uintptr_t>(owner) + 1;
+  const uintptr_t name_word = reinterpret_cast<uintptr_t>(name) + 1;
   const size_t first = first_entry(owner, name);
   for (size_t i = 0; i < kPointers; ++i) {
     PointerTable::Entry& entry = table.entries[(first + i) % kPointers];
-    if (settled_state(entry) == kEmpty && claim(entry)) {
-      entry.owner = owner;
-      entry.name = name;
-      __atomic_store_n(&entry.state, kFull, __ATOMIC_RELEASE);
+    if (is_or_becomes(entry.owner, owner_word) && is_or_becomes(entry.name, name_word)) {
       return &entry;
     }
-    if (settled_state(entry) != kFull) return nullptr;
-    if (entry.owner == owner && entry.name == name) return &entry;
   }
   return nullptr;
 }
