@@ -21,6 +21,7 @@
 #include "record/attachable.h"
 #include "record/backend.h"
 #include "record/child.h"
+#include "record/command.h"
 #include "record/drain.h"
 #include "record/facts.h"
 #include "record/inject.h"
@@ -43,15 +44,6 @@ void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(li
 
 // "" of what has ended or may not be read.
 std::string text_of(const std::string& path) { return monitor::read_file(path).value_or(""); }
-
-std::vector<std::string> command_of(pid_t pid) {
-  std::vector<std::string> words;
-  for (const auto word : split(text_of(fmt::format("/proc/{}/cmdline", pid)), '\0')) {
-    words.emplace_back(word);
-  }
-  while (!words.empty() && words.back().empty()) words.pop_back();
-  return words;
-}
 
 // What of the program is there already, and is not recorded, though a recording from its start
 // would have it; the process itself tells of the rest (backends/rocm/late).

@@ -9,11 +9,10 @@
 
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "base/strings.h"
 #include "base/unique_fd.h"
+#include "record/command.h"
 #include "record/faults.h"
 #include "record/session_dir.h"
 #include "wire/session.h"
@@ -25,18 +24,6 @@ namespace {
 constexpr int kLookMs = 20;
 // Nobody reads records of this session: what it needs no room for is what the board has.
 constexpr uint64_t kSpoolBytes = 8 << 20;
-
-std::vector<std::string> command_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::vector<std::string> words;
-  for (const auto word : split(text, '\0')) {
-    if (!word.empty() || !words.empty()) words.emplace_back(word);
-  }
-  if (!words.empty() && words.back().empty()) words.pop_back();
-  if (words.empty()) words.push_back(fmt::format("process {}", pid));
-  return words;
-}
 
 // Signals from a terminal are the program's; we end as it does.
 void ignore_signals() {
@@ -96,6 +83,7 @@ Status watch_attached(Options options, const Attached& process) {
   ignore_signals();
   ::fcntl(process.asked_fd, F_SETFL, O_NONBLOCK);
   options.command = command_of(process.pid);
+  if (options.command.empty()) options.command = {fmt::format("process {}", process.pid)};
   SONDE_ASSIGN(const std::string session, make_session_dir(options));
   wire::SessionOptions facts;
   facts.limit_bytes = facts.orphan_bytes = kSpoolBytes;

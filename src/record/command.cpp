@@ -12,6 +12,7 @@
 
 #include "base/environment_merge.h"
 #include "base/strings.h"
+#include "monitor/kept_file.h"
 
 namespace sonde::record {
 
@@ -89,6 +90,15 @@ Loading loading_of(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> command_of(pid_t pid) {
+  const auto text = monitor::read_file("/proc/" + std::to_string(pid) + "/cmdline");
+  std::vector<std::string> words;
+  if (!text) return words;
+  for (const auto word : split(*text, '\0')) words.emplace_back(word);
+  while (!words.empty() && words.back().empty()) words.pop_back();
+  return words;
+}
 
 std::string untraceable_reason(const std::string& path) {
   std::string file = path;

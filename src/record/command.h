@@ -2,6 +2,8 @@
 // which it will be.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -14,6 +16,9 @@ namespace sonde::record {
 // The file that execvp would run. Errors carry the shell's meaning: kNotFound (127), kUnsupported
 // (found but not executable, 126).
 Result<std::string> find_command(const std::string& name);
+
+// What a process that runs was started with; empty of one that has ended or may not be read.
+std::vector<std::string> command_of(pid_t pid);
 
 // Why nothing can be loaded into this file ("it is statically linked"), or "" if it can. For a
 // script its interpreter is judged.

@@ -78,6 +78,8 @@ class Attach(AttachCase):
         self.assertGreater(names.get("busy_in_c", 0), 5, names)
         self.assertGreater(names.get("busy_in_a_new_thread", 0), 0, names)  # of threads that began after the attach
         self.assertGreater(self.sql("select count(*) from rocpd_monitor")[0][0], 10)
+        self.assertEqual(self.sql("select value from rocpd_metadata where tag = 'sonde::command'"),
+                         [(str(self.programs / "attached"),)])
         self.end()
 
     def test_a_python_server_is_sampled_by_line(self):
