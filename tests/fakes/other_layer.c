@@ -1,7 +1,8 @@
 /* A layer of the user's own, to chain with Sonde's. Counts kernel launches and prints the count to
  * the file OTHER_LAYER_OUT at exit. It can also stand for a device with a clock of its own:
  *   OTHER_LAYER_SHIFT=1   event times are RAW plus an offset
- *   OTHER_LAYER_TIMER=1   clGetDeviceAndHostTimer works and tells that clock */
+ *   OTHER_LAYER_TIMER=1   clGetDeviceAndHostTimer works and tells that clock
+ *   OTHER_LAYER_SLOW=MS   a copy to the device that waits takes so much longer */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 #include <stdio.h>
@@ -20,6 +21,16 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimension
   __atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED);
   return next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, waits, list,
                                      event);
+}
+
+static cl_int write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
+                           size_t size, const void* data, cl_uint waits, const cl_event* list,
+                           cl_event* event) {
+  const cl_int code =
+      next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, data, waits, list, event);
+  const struct timespec pause = {0, 1000000L * atoi(getenv("OTHER_LAYER_SLOW"))};
+  if (blocking) nanosleep(&pause, NULL);
+  return code;
 }
 
 static cl_int profiling(cl_event event, cl_profiling_info what, size_t room, void* value,
@@ -60,6 +71,7 @@ cl_int clInitLayer(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entr
   memcpy(&next, target, (entries < own ? entries : own) * sizeof(void*));
   mine.clEnqueueNDRangeKernel = launch;
   if (getenv("OTHER_LAYER_SHIFT") != NULL) mine.clGetEventProfilingInfo = profiling;
+  if (getenv("OTHER_LAYER_SLOW") != NULL) mine.clEnqueueWriteBuffer = write_buffer;
   if (getenv("OTHER_LAYER_TIMER") != NULL) mine.clGetDeviceAndHostTimer = timer;
   *entries_ret = entries < own ? entries : (cl_uint)own;
   *dispatch = &mine;

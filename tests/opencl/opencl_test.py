@@ -263,6 +263,16 @@ class Clocks(unittest.TestCase):
         self.assertTrue(all(s["value"] > 10**15 for s in trace.snapshots))
         self.assertLess(min(s["after"] - s["before"] for s in trace.snapshots), 4 * 200_000)
 
+    def test_slow_copies_tell_little_of_the_clock(self):
+        """NVIDIA's blocking copies of large buffers take 0.3 s, and the time at which they were
+        enqueued lies anywhere in them: for a second or two, the snapshot before says more."""
+        _, trace = run(["cl_blocking", "50"], layers=(OTHER, LAYER), OTHER_LAYER_SHIFT="1",
+                       OTHER_LAYER_SLOW="40")
+        self.assertEqual(len(trace.ops), 50)
+        self.assertGreater(trace.ops[-1]["at"] - trace.ops[0]["at"], 4 * 1_900_000_000)
+        self.assertTrue(trace.snapshots)
+        self.assertLess(max(s["after"] - s["before"] for s in trace.snapshots), 4 * 10_000_000)
+
     def test_timer_of_the_device(self):
         trace = self.check_clock(OTHER_LAYER_SHIFT="1", OTHER_LAYER_TIMER="1")
         self.assertEqual({op["clock"] for op in trace.ops}, {trace.clock[0]["id"]})

@@ -26,11 +26,11 @@ constexpr HostClock kHostClocks[] = {{CLOCK_MONOTONIC, SONDE_CLOCK_MONOTONIC},
                                      {CLOCK_BOOTTIME, SONDE_CLOCK_BOOTTIME}};
 constexpr size_t kClocks = sizeof kHostClocks / sizeof kHostClocks[0];
 constexpr int kMarkers = 8;
-constexpr uint64_t kToleranceNs = 2000;              // for a runtime that rounds to microseconds
-constexpr uint64_t kSnapshotNs = 100'000'000;        // between two snapshots
-constexpr uint64_t kWideSnapshotNs = 1'000'000'000;  // after which a wide bracket will do
-constexpr uint64_t kWide = 8;                        // times the narrowest
-constexpr uint64_t kMarkerWaitNs = 50'000'000;       // for all markers together
+constexpr uint64_t kToleranceNs = 2000;         // for a runtime that rounds to microseconds
+constexpr uint64_t kSnapshotNs = 100'000'000;   // between two snapshots
+constexpr uint64_t kWide = 8;                   // times the narrowest bracket
+constexpr uint64_t kDrift = 10'000;             // a clock is ahead by one in so many at most
+constexpr uint64_t kMarkerWaitNs = 50'000'000;  // for all markers together
 
 uint64_t read_clock(clockid_t id) { return static_cast<uint64_t>(clock_ns(id)); }
 
@@ -148,9 +148,12 @@ void snapshot_clock(Device* device, uint64_t now, uint64_t queued, uint64_t befo
   uint64_t last = device->snapshot.load(std::memory_order_relaxed);
   if (last != 0 && now < last + kSnapshotNs) return;
   if (device->brackets.load(std::memory_order_relaxed)) {
-    // An enqueue may compile the kernel or wait for its command: a better one may come.
-    const bool wide = after - before > kWide * device->narrowest;
-    if (before == 0 || (wide && last != 0 && now < last + kWideSnapshotNs)) return;
+    // An enqueue may compile the kernel or wait for its command, a blocking copy for 0.3 s: until
+    // the clock can have moved by as much, the snapshot before says more. (A tick is shorter than a
+    // nanosecond, so brackets are held to be wider than they are.)
+    const uint64_t width = after - before;
+    const bool wide = width > kWide * device->narrowest && width > (now - last) / kDrift;
+    if (before == 0 || (wide && last != 0)) return;
   }
   if (!device->snapshot.compare_exchange_strong(last, now != 0 ? now : 1)) return;
   const uint32_t clock = device->clock.load(std::memory_order_relaxed);
