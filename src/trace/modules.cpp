@@ -12,8 +12,10 @@ std::string_view name_of(std::string_view path) { return path.substr(path.rfind(
 }  // namespace
 
 bool is_library_path(std::string_view path) {
-  if (path.empty() || path.front() == '[') return true;  // [vdso]
-  if (path.rfind("/usr/local/", 0) == 0) return path.find("/lib/") != path.npos;
+  if (path.empty() || path.front() == '[' || path.starts_with("linux-vdso.")) return true;
+  if (path.starts_with("/usr/local/")) {
+    return path.find("/lib/") != path.npos || path.find("/lib64/") != path.npos;
+  }
   for (const std::string_view folder : {"/usr/", "/lib/", "/lib64/", "/opt/rocm"}) {
     if (path.rfind(folder, 0) == 0) return true;
   }

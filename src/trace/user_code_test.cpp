@@ -11,7 +11,8 @@ TEST(UserCodeTest, NativeFilesOfTheUserAndOfLibraries) {
        {"/jobs/ann/solver/build/solve", "/jobs/ann/lib/sonde_study/libsolve.so"}) {
     EXPECT_FALSE(is_library_path(path)) << path;
   }
-  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libc.so.6", "[vdso]",
+  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libc.so.6", "[vdso]", "linux-vdso.so.1",
+                           "/usr/local/nvidia/lib64/libcuda.so.1",
                            "/jobs/ann/env/lib/python3.11/site-packages/torch/lib/libtorch.so",
                            "/opt/sonde/lib/sonde/libsonde-agent.so",
                            "/jobs/ann/sonde/build/lib/sonde/libsonde-torch.so"}) {

@@ -16,6 +16,9 @@ namespace sonde::analysis {
 enum class FrameClass : uint8_t { kThread, kUser, kLibrary, kRuntime, kDevice };
 const char* name_of(FrameClass frame_class);  // "user"
 
+// The row of what has no code of the user's own around it.
+constexpr const char* kNoUserCode = "(no user code)";
+
 struct TreeFrame {
   std::string text;  // the function, or the name of a call, range or operation
   std::string file;  // where it is from, of Python with its line; "" = not known

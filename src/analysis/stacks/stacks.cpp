@@ -74,7 +74,7 @@ class Sites {
   std::string text(Row api) const {
     std::vector<std::string> frames = stacks_.of(api, by_ != "leaf");
     if (frames.empty()) frames = open_.of(api, by_ != "leaf");
-    if (frames.empty()) return api == kNone ? "(unattributed)" : "(no such frame)";
+    if (frames.empty()) return api == kNone ? "(unattributed)" : kNoUserCode;
     std::string text = frames[0];
     for (size_t i = 1; by_ == "stack" && i < frames.size(); ++i) text = frames[i] + ";" + text;
     return text;
@@ -229,7 +229,7 @@ constexpr const char* kDefinition =
     "of python3 and libpython3) is the time of the Python frame that it executes; --native shows "
     "these frames. A tree in text has every path of at least --min-share, whatever --limit is by "
     "default.\n\n"
-    "In the flat tables of GPU time each operation counts in one row: (no such frame) if the call "
+    "In the flat tables of GPU time each operation counts in one row: (no user code) if the call "
     "has none around it, (unattributed) if the file does not have the call. Busy is the length of "
     "the union of their times on each GPU, Most of it names the operation with the largest part "
     "of Total.\n";

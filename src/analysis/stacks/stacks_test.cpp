@@ -236,7 +236,7 @@ TEST(Stacks, flat_rows_of_gpu_time_are_lines_of_the_stack) {
   EXPECT_EQ(launched_by({{"by", "stack"}}, {"frame", "total_ns"}),
             (Lines{"train.py(3): step|11", "train.py(9): main;/src/solve.cpp(12): solve|10"}));
   EXPECT_EQ(launched_by({{"user", "stub"}}, {"frame", "total_ns"}),
-            (Lines{"(no such frame)|11", "/usr/lib/libx.so: stub|10"}));
+            (Lines{"(no user code)|11", "/usr/lib/libx.so: stub|10"}));
 }
 
 // As when Python starts and ends: libc's function that calls main() is not what takes the time.

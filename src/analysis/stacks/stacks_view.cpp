@@ -168,6 +168,9 @@ class FlatRows {
       if (tree_.nodes[i].self_ns == 0) continue;
       std::set<Key> seen;
       for (auto at = static_cast<int32_t>(i); at != kNone;) {
+        // What has no user code above it only led to the user's.
+        const bool led_there = at != static_cast<int32_t>(i) && by_ != "leaf";
+        if (led_there && user_at_or_above(at) == kNone) break;
         const Key key = key_of(at);
         const auto row = rows.find(key);
         if (row != rows.end() && seen.insert(key).second) {
@@ -189,7 +192,7 @@ class FlatRows {
   }
   Key key_of(int32_t node) const {
     const int32_t at = by_ == "leaf" ? node : user_at_or_above(node);
-    if (at == kNone) return {"(no such frame)", "", ""};
+    if (at == kNone) return {kNoUserCode, "", ""};
     Key key{frame(at).text, frame(at).file, name_of(frame(at).frame_class)};
     if (by_ != "stack") return key;
     for (int32_t up = at;;) {
