@@ -321,10 +321,14 @@ void Ingest::set_drop(std::string_view source, std::string_view reason, uint64_t
 }
 
 void Ingest::diagnostic(std::string_view source, std::string_view text) {
-  impl_->insert(
+  impl_->diagnose(source, text);
+}
+
+void Ingest::Impl::diagnose(std::string_view source, std::string_view text) {
+  insert(
       "INSERT INTO sonde_diagnostic (process_id, time_ns, severity, source, text) "
       "VALUES (NULL, ?1, 'warning', ?2, ?3)",
-      impl_->now_ns, source, text);
+      now_ns, source, text);
 }
 
 Ingest::Position Ingest::position(const std::string& chunk_name) const {

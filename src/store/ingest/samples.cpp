@@ -44,6 +44,11 @@ int64_t truncation(const wire::Record& record) {
   return record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
 }
 
+// Who expects kernels would take the trace for one of a program that used no GPU.
+constexpr std::string_view kCudaIsNotRecorded =
+    "kernels and copies of CUDA are not recorded, only markers, metrics and call stacks: record "
+    "them with torch.profiler or Nsight Systems, and give what these write to sonde check";
+
 }  // namespace
 
 void Ingest::Impl::define_module(Process& process, const wire::Record& record) {
@@ -56,6 +61,7 @@ void Ingest::Impl::define_module(Process& process, const wire::Record& record) {
     ++frames.next_module;
     insert("INSERT INTO sonde_module (id, path, build_id) VALUES (?1, ?2, ?3)", known->second, path,
            build_id);
+    if (path.ends_with("/libcuda.so.1")) diagnose("cuda", kCudaIsNotRecorded);
   }
   process.modules[record.header->id] = known->second;
 }

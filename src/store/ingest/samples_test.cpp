@@ -103,6 +103,17 @@ TEST_F(SampleTest, StacksShareTheirOuterFrames) {
             "4|8|2|40000000|100.0");
 }
 
+// Once, however many processes use it.
+TEST_F(SampleTest, ThatKernelsOfCudaAreNotThereIsSaid) {
+  EXPECT_EQ(file.value("select count(*) from sonde_diagnostic"), "0");
+  const Words cuda = module(22, "\xab\x02", "/usr/lib/libcuda.so.1");
+  ASSERT_TRUE(feed(*file, ring(0x51, 100, 2), cuda));
+  ASSERT_TRUE(feed(*file, ring(0x52, 200, 0), some_definitions() + cuda));
+  file.finish();
+  EXPECT_EQ(file.rows("select severity, source, substr(text, 1, 26) from sonde_diagnostic"),
+            (Rows{"warning|cuda|kernels and copies of CUDA"}));
+}
+
 TEST_F(SampleTest, ARecorderThatWasKilledGoesOnWithTheSameFrames) {
   const Words one = sample(at(10), 2, in(20, 0x111) + in(21, 0x333));
   ASSERT_TRUE(feed(*file, kRing, one));

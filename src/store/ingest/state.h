@@ -203,6 +203,7 @@ struct Ingest::Impl {
                        int64_t result);
 
   // samples.cpp
+  void diagnose(std::string_view source, std::string_view text);
   void define_module(Process& process, const wire::Record& record);
   void sample(Process& process, const KnownRing& ring, const wire::Record& record);
   void blocked(Process& process, const wire::Record& record);
