@@ -1,170 +1,196 @@
-// NVIDIA GPUs by NVML, which is opened at run time; its few calls are declared here (they are part
-// of every libnvidia-ml.so.1 since 2012 but for the _v2 ones, since 2014).
+#include "monitor/nvml.h"
+
 #include <dlfcn.h>
 
 #include <cerrno>
-#include <vector>
+#include <cstdio>
 
-#include "base/strings.h"
 #include "monitor/source.h"
 
 namespace sonde::monitor {
 
-namespace {
+Nvml::~Nvml() {
+  if (library_ == nullptr) return;
+  if (shut_down_ != nullptr && begun_) shut_down_();
+  ::dlclose(library_);
+}
 
-using Handle = struct NvmlDevice*;
-struct Utilization {
-  unsigned gpu, memory;  // percent
-};
-struct Memory {
-  unsigned long long total, free, used;
-};
-struct PciInfo {
-  char bus_id_legacy[16];
-  unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
-  char bus_id[32];
-};
-constexpr int kOk = 0, kNoPermission = 4;
-constexpr unsigned kTemperatureGpu = 0, kClockSm = 1, kClockMemory = 2;
+template <typename F>
+bool Nvml::find(F& function, const char* symbol) {
+  function = reinterpret_cast<F>(::dlsym(library_, symbol));
+  return function != nullptr;
+}
+
+void Nvml::find_calls() {
+  find(error_text_, "nvmlErrorString");
+  find(shut_down_, "nvmlShutdown");
+  find(calls_.name, "nvmlDeviceGetName");
+  find(calls_.uuid, "nvmlDeviceGetUUID");
+  find(calls_.serial, "nvmlDeviceGetSerial");
+  find(calls_.pci_info, "nvmlDeviceGetPciInfo_v3");
+  find(calls_.utilization, "nvmlDeviceGetUtilizationRates");
+  find(calls_.decoder, "nvmlDeviceGetDecoderUtilization");
+  find(calls_.memory, "nvmlDeviceGetMemoryInfo");
+  find(calls_.memory_apart, "nvmlDeviceGetMemoryInfo_v2");
+  find(calls_.power, "nvmlDeviceGetPowerUsage");
+  find(calls_.power_cap, "nvmlDeviceGetEnforcedPowerLimit");
+  find(calls_.energy, "nvmlDeviceGetTotalEnergyConsumption");
+  find(calls_.temperature, "nvmlDeviceGetTemperature");
+  find(calls_.clock, "nvmlDeviceGetClockInfo");
+  find(calls_.fan, "nvmlDeviceGetFanSpeed");
+  // Newer drivers call throttling an event.
+  find(calls_.throttle, "nvmlDeviceGetCurrentClocksEventReasons") ||
+      find(calls_.throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  find(calls_.ecc, "nvmlDeviceGetTotalEccErrors");
+  find(calls_.pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
+  find(calls_.pcie_lanes, "nvmlDeviceGetCurrPcieLinkWidth");
+  find(calls_.pcie_replays, "nvmlDeviceGetPcieReplayCounter");
+  find(calls_.fields, "nvmlDeviceGetFieldValues");
+  find(calls_.compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+  find(calls_.graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3");
+}
+
+void Nvml::open() {
+  library_ = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) {
+    problems_.push_back({file_, "NVIDIA's driver is not installed"});
+    return;
+  }
+  find_calls();
+  int (*init)() = nullptr;
+  int (*count_devices)(unsigned*) = nullptr;
+  int (*handle_by_index)(unsigned, nvml::Device*) = nullptr;
+  if (!find(init, "nvmlInit_v2") || !find(count_devices, "nvmlDeviceGetCount_v2") ||
+      !find(handle_by_index, "nvmlDeviceGetHandleByIndex_v2")) {
+    problems_.push_back({file_, "not the library that it should be"});
+    return;
+  }
+  begun_ = ask("nvmlInit", init);
+  unsigned count = 0;
+  if (!begun_ || !ask("nvmlDeviceGetCount", count_devices, &count)) return;
+  for (unsigned i = 0; i < count; ++i) {
+    nvml::Device device = nullptr;
+    ask("nvmlDeviceGetHandleByIndex", handle_by_index, i, &device);
+    devices_.push_back(device);
+  }
+}
+
+std::span<const nvml::Device> Nvml::devices() {
+  if (!std::exchange(opened_, true)) open();
+  return devices_;
+}
+
+void Nvml::failed(const char* call, int error) {
+  problems_.push_back(
+      {std::string("NVML: ") + call,
+       error_text_ != nullptr ? error_text_(error) : "error " + std::to_string(error),
+       error == nvml::kNoPermission});
+}
+
+std::string Nvml::address(nvml::Device device) {
+  nvml::PciInfo info = {};
+  if (device == nullptr || !ask("nvmlDeviceGetPciInfo", calls_.pci_info, device, &info)) return {};
+  char text[32];
+  std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", info.domain, info.bus, info.device);
+  return text;
+}
+
+std::optional<nvml::Memory> Nvml::memory(nvml::Device device) {
+  nvml::MemoryApart apart = {};
+  apart.version = sizeof apart | 2u << 24;
+  if (calls_.memory_apart != nullptr && calls_.memory_apart(device, &apart) == nvml::kOk) {
+    return nvml::Memory{apart.total, apart.free, apart.used};
+  }
+  nvml::Memory memory = {};
+  if (!ask("nvmlDeviceGetMemoryInfo", calls_.memory, device, &memory)) return std::nullopt;
+  return memory;
+}
+
+std::optional<unsigned> Nvml::memory_temperature_c(nvml::Device device) {
+  nvml::Field field = {};
+  field.id = nvml::kMemoryTemperature;
+  const bool known = ask("nvmlDeviceGetFieldValues", calls_.fields, device, 1, &field) &&
+                     field.result == nvml::kOk && field.value.whole != 0;
+  return known ? std::optional(field.value.whole) : std::nullopt;
+}
+
+namespace {
 
 class NvmlSource : public Source {
  public:
-  explicit NvmlSource(std::string library) : name_(std::move(library)) {}
-  ~NvmlSource() override {
-    if (library_ == nullptr) return;
-    if (shut_down_ != nullptr && begun_) shut_down_();
-    ::dlclose(library_);
-  }
+  explicit NvmlSource(const std::string& library) : nvml_(library) {}
 
   void read(Round& round) override {
-    if (!opened_) open(round);
-    for (size_t i = 0; i < devices_.size(); ++i) read_device(round, static_cast<int64_t>(i));
+    const auto devices = nvml_.devices();
+    for (size_t i = 0; i < devices.size(); ++i) {
+      const auto number = static_cast<int64_t>(i);
+      if (!named_) round.name("gpu", number, nvml_.address(devices[i]));
+      if (devices[i] != nullptr) read_device(round, number, devices[i]);
+    }
+    named_ = true;
+    for (const Nvml::Problem& problem : nvml_.take_problems()) {
+      if (problem.denied) {
+        round.missing("gpu", problem.what, EPERM);
+      } else {
+        round.missing("gpu", problem.what, problem.why);
+      }
+    }
   }
 
  private:
-  template <typename F>
-  bool find(F& function, const char* symbol) {
-    function = reinterpret_cast<F>(::dlsym(library_, symbol));
-    return function != nullptr;
-  }
-
-  void open(Round& round) {
-    opened_ = true;
-    library_ = ::dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) return round.missing("gpu", name_, "NVIDIA's driver is not installed");
-    int (*init)() = nullptr;
-    int (*count_devices)(unsigned*) = nullptr;
-    int (*handle_by_index)(unsigned, Handle*) = nullptr;
-    int (*pci_info)(Handle, PciInfo*) = nullptr;
-    find(pci_info, "nvmlDeviceGetPciInfo_v3");
-    find(error_text_, "nvmlErrorString");
-    find(shut_down_, "nvmlShutdown");
-    find(utilization_, "nvmlDeviceGetUtilizationRates");
-    find(memory_, "nvmlDeviceGetMemoryInfo");
-    find(power_, "nvmlDeviceGetPowerUsage");
-    find(temperature_, "nvmlDeviceGetTemperature");
-    find(clock_, "nvmlDeviceGetClockInfo");
-    // Newer drivers call throttling an event.
-    find(throttle_, "nvmlDeviceGetCurrentClocksEventReasons") ||
-        find(throttle_, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    if (!find(init, "nvmlInit_v2") || !find(count_devices, "nvmlDeviceGetCount_v2") ||
-        !find(handle_by_index, "nvmlDeviceGetHandleByIndex_v2")) {
-      return round.missing("gpu", name_, "not the library that it should be");
-    }
-    if (const int error = init(); error != kOk) return failed(round, "nvmlInit", error);
-    begun_ = true;
-    unsigned count = 0;
-    if (const int error = count_devices(&count); error != kOk) {
-      return failed(round, "nvmlDeviceGetCount", error);
-    }
-    for (unsigned i = 0; i < count; ++i) {
-      Handle handle = nullptr;
-      if (const int error = handle_by_index(i, &handle); error != kOk) {
-        failed(round, "nvmlDeviceGetHandleByIndex", error);
-      }
-      PciInfo info = {};
-      const bool known = handle != nullptr && pci_info != nullptr && pci_info(handle, &info) == kOk;
-      round.name("gpu", static_cast<int64_t>(devices_.size()), known ? address_of(info) : "");
-      devices_.push_back(handle);
-    }
-  }
-
-  static std::string address_of(const PciInfo& info) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", info.domain, info.bus, info.device);
-    return text;
-  }
-
-  void failed(Round& round, const char* call, int error) const {
-    if (error == kNoPermission) return round.missing("gpu", std::string("NVML: ") + call, EPERM);
-    round.missing("gpu", std::string("NVML: ") + call,
-                  error_text_ != nullptr ? error_text_(error) : "error " + std::to_string(error));
-  }
-
-  // Calls what there is; a card that does not know a value has none.
-  template <typename F, typename... A>
-  bool ask(Round& round, const char* what, F function, A... arguments) const {
-    constexpr int kNotSupported = 3;
-    if (function == nullptr) return false;
-    const int error = function(arguments...);
-    if (error != kOk && error != kNotSupported) failed(round, what, error);
-    return error == kOk;
-  }
-
-  void read_device(Round& round, int64_t number) {
-    const Handle device = devices_[static_cast<size_t>(number)];
-    if (device == nullptr) return;
+  void read_device(Round& round, int64_t number, nvml::Device device) {
+    const nvml::Calls& calls = nvml_.calls();
     const auto put = [&](Id id, double value) {
       if (round.wants(id)) round.put(id, number, value);
     };
-    Utilization use = {};
+    nvml::Utilization use = {};
     if ((round.wants(Id::kGpuBusy) || round.wants(Id::kGpuMemoryBusy)) &&
-        ask(round, "nvmlDeviceGetUtilizationRates", utilization_, device, &use)) {
+        nvml_.ask("nvmlDeviceGetUtilizationRates", calls.utilization, device, &use)) {
       put(Id::kGpuBusy, use.gpu);
       put(Id::kGpuMemoryBusy, use.memory);
     }
-    Memory memory = {};
-    if (round.wants(Id::kGpuMemory) &&
-        ask(round, "nvmlDeviceGetMemoryInfo", memory_, device, &memory)) {
-      put(Id::kGpuMemory, static_cast<double>(memory.used));
+    if (round.wants(Id::kGpuMemory)) {
+      if (const auto memory = nvml_.memory(device)) {
+        put(Id::kGpuMemory, static_cast<double>(memory->used));
+      }
     }
     unsigned value = 0;
     if (round.wants(Id::kGpuPower) &&
-        ask(round, "nvmlDeviceGetPowerUsage", power_, device, &value)) {
+        nvml_.ask("nvmlDeviceGetPowerUsage", calls.power, device, &value)) {
       put(Id::kGpuPower, value / 1000.0);
     }
-    if (round.wants(Id::kGpuEdge) &&
-        ask(round, "nvmlDeviceGetTemperature", temperature_, device, kTemperatureGpu, &value)) {
+    if (round.wants(Id::kGpuEdge) && nvml_.ask("nvmlDeviceGetTemperature", calls.temperature,
+                                               device, nvml::kTemperatureGpu, &value)) {
       put(Id::kGpuEdge, value);
     }
-    if (round.wants(Id::kGpuClock) &&
-        ask(round, "nvmlDeviceGetClockInfo", clock_, device, kClockSm, &value)) {
-      put(Id::kGpuClock, value);
+    if (const auto degrees = round.wants(Id::kGpuMemoryTemperature)
+                                 ? nvml_.memory_temperature_c(device)
+                                 : std::nullopt) {
+      put(Id::kGpuMemoryTemperature, *degrees);
     }
-    if (round.wants(Id::kGpuMemoryClock) &&
-        ask(round, "nvmlDeviceGetClockInfo", clock_, device, kClockMemory, &value)) {
-      put(Id::kGpuMemoryClock, value);
+    unsigned period_us = 0;
+    if (round.wants(Id::kGpuMedia) &&
+        nvml_.ask("nvmlDeviceGetDecoderUtilization", calls.decoder, device, &value, &period_us)) {
+      put(Id::kGpuMedia, value);
     }
+    const auto put_clock = [&](Id id, unsigned clock) {
+      if (round.wants(id) &&
+          nvml_.ask("nvmlDeviceGetClockInfo", calls.clock, device, clock, &value)) {
+        put(id, value);
+      }
+    };
+    put_clock(Id::kGpuClock, nvml::kClockSm);
+    put_clock(Id::kGpuMemoryClock, nvml::kClockMemory);
     unsigned long long reasons = 0;
     constexpr unsigned long long kIdle = 1;  // a clock that is low because there is nothing to do
     if (round.wants(Id::kGpuThrottle) &&
-        ask(round, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle_, device, &reasons)) {
+        nvml_.ask("nvmlDeviceGetCurrentClocksThrottleReasons", calls.throttle, device, &reasons)) {
       put(Id::kGpuThrottle, static_cast<double>(reasons & ~kIdle));
     }
   }
 
-  std::string name_;
-  void* library_ = nullptr;
-  bool opened_ = false, begun_ = false;
-  std::vector<Handle> devices_;
-  const char* (*error_text_)(int) = nullptr;
-  int (*shut_down_)() = nullptr;
-  int (*utilization_)(Handle, Utilization*) = nullptr;
-  int (*memory_)(Handle, Memory*) = nullptr;
-  int (*power_)(Handle, unsigned*) = nullptr;
-  int (*temperature_)(Handle, unsigned, unsigned*) = nullptr;
-  int (*clock_)(Handle, unsigned, unsigned*) = nullptr;
-  int (*throttle_)(Handle, unsigned long long*) = nullptr;
+  Nvml nvml_;
+  bool named_ = false;
 };
 
 }  // namespace

@@ -26,6 +26,13 @@ Availability probe(const Roots& roots) {
   }
   sampler.flush();
   found.missing = sampler.missing();
+  // That a vendor's driver is not there is no news where the GPUs are another's.
+  if (found.there.test(static_cast<size_t>(Id::kGpuBusy))) {
+    std::erase_if(found.missing, [&](const Missing& missing) {
+      return missing.group == "gpu" &&
+             (missing.what == roots.sys + "/class/drm" || missing.what == settings.nvml);
+    });
+  }
   found.names = sampler.names();
   return found;
 }

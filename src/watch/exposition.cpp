@@ -298,7 +298,9 @@ void add_block_errors(const Snapshot& snapshot, Families& families) {
 void add_processes(const Snapshot& snapshot, Families& families) {
   std::vector<std::pair<const Process*, const GpuUse*>> uses;
   for (const Process& process : snapshot.processes) {
-    for (const GpuUse& use : process.gpus) uses.emplace_back(&process, &use);
+    for (const GpuUse& use : process.gpus) {
+      if (use.vram_bytes) uses.emplace_back(&process, &use);
+    }
   }
   std::stable_sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) {
     return a.second->vram_bytes > b.second->vram_bytes;
@@ -308,7 +310,7 @@ void add_processes(const Snapshot& snapshot, Families& families) {
   for (size_t i = 0; i < uses.size(); ++i) {
     const auto& [process, use] = uses[i];
     if (i >= kMostProcessSeries) {
-      others[use->gpu] += use->vram_bytes;
+      others[use->gpu] += *use->vram_bytes;
       continue;
     }
     families.add({{"card", std::to_string(use->gpu)},
@@ -317,7 +319,7 @@ void add_processes(const Snapshot& snapshot, Families& families) {
                   {"user", process->user},
                   {"jobid", job_id(process->job)},
                   {"rank", process->rank}},
-                 static_cast<double>(use->vram_bytes));
+                 static_cast<double>(*use->vram_bytes));
   }
   for (const auto& [gpu, bytes] : others) {
     families.add({{"card", std::to_string(gpu)}, {"pid", "others"}}, static_cast<double>(bytes));

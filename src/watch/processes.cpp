@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "base/strings.h"
 #include "monitor/kept_file.h"
@@ -123,10 +124,10 @@ void Processes::read_uses(const std::string& folder, const std::vector<AmdGpu>& 
     const auto vram = number_in(folder + "/vram_" + id);
     GpuUse use;
     use.gpu = card.fixed.number;
-    use.vram_bytes = vram.value_or(0);
+    use.vram_bytes = vram;
     use.queues = queues[card.card.kfd_id];
     // KFD has these files of every GPU, also of those that the process only looked at.
-    if (use.vram_bytes == 0 && use.queues == 0) continue;
+    if (vram.value_or(0) == 0 && use.queues == 0) continue;
     use.cus = number_in(folder + "/stats_" + id + "/cu_occupancy");
     use.evicted_ms = number_in(folder + "/stats_" + id + "/evicted_ms");
     use.sdma_us = number_in(folder + "/sdma_" + id);
@@ -145,24 +146,28 @@ void Processes::read_uses(const std::string& folder, const std::vector<AmdGpu>& 
   }
 }
 
-void Processes::look(Snapshot& snapshot, const std::vector<AmdGpu>& cards) {
+void Processes::look(Snapshot& snapshot, const std::vector<AmdGpu>& cards,
+                     const std::vector<ProcessUse>& others) {
   const std::string folder = roots_.sys + "/class/kfd/kfd/proc";
   std::error_code error;
-  std::vector<int64_t> pids;
+  std::set<int64_t> pids;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const auto pid = parse_int(entry.path().filename().string());
-    if (pid) pids.push_back(*pid);
+    if (pid) pids.insert(*pid);
   }
   if (error && !cards.empty()) {
     snapshot.missing.push_back(
         fmt::format("processes on AMD GPUs: {}: {}", folder, error.message()));
   }
-  std::sort(pids.begin(), pids.end());
+  for (const ProcessUse& other : others) pids.insert(other.pid);
   for (const int64_t pid : pids) {
     Process process;
     process.pid = pid;
     const bool described = describe(process, snapshot.time_ns);
     read_uses(folder + "/" + std::to_string(pid), cards, snapshot.time_ns, process);
+    for (const ProcessUse& other : others) {
+      if (other.pid == pid) process.gpus.push_back(other.use);
+    }
     // KFD keeps a process until its memory is freed.
     if (!described && process.gpus.empty()) continue;
     snapshot.processes.push_back(std::move(process));

@@ -1,9 +1,11 @@
-// The processes that KFD knows: on which GPUs they have memory and queues, and what they are. The
-// GPU time of a process is not among it, because KFD does not count it. Used by Watcher.
+// The processes on GPUs: on which they have memory and queues, which KFD tells of AMD's, and what
+// they are. The GPU time of a process is not among it, because KFD does not count it. Used by
+// Watcher.
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "monitor/source.h"
 #include "watch/amd_gpus.h"
@@ -13,12 +15,19 @@
 
 namespace sonde::watch {
 
+// What another driver than KFD tells.
+struct ProcessUse {
+  int64_t pid = 0;
+  GpuUse use;
+};
+
 class Processes {
  public:
   explicit Processes(const monitor::Roots& roots) : roots_(roots) {}
 
-  // `cards` are those that the snapshot's GPUs were read from.
-  void look(Snapshot& snapshot, const std::vector<AmdGpu>& cards);
+  // `cards` are those that the snapshot's AMD GPUs were read from, `others` who uses the others.
+  void look(Snapshot& snapshot, const std::vector<AmdGpu>& cards,
+            const std::vector<ProcessUse>& others);
   // Fills in what /proc says of a process; false if there is none.
   bool describe(Process& process, int64_t now_ns);
 

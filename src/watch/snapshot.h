@@ -80,11 +80,11 @@ struct Gpu {
 // A process on one GPU.
 struct GpuUse {
   int64_t gpu = 0;
-  int64_t vram_bytes = 0;
+  Whole vram_bytes;
   Whole cus;          // with waves at the moment of reading
   Real sdma_percent;  // of the time since the look before
   Whole evicted_ms, sdma_us;
-  int64_t queues = 0;
+  Whole queues;
 };
 
 struct Process {
@@ -95,9 +95,11 @@ struct Process {
   Whole rss_bytes;
   std::vector<GpuUse> gpus;
 
-  int64_t vram_bytes() const {
-    int64_t sum = 0;
-    for (const GpuUse& use : gpus) sum += use.vram_bytes;
+  Whole vram_bytes() const {
+    Whole sum;
+    for (const GpuUse& use : gpus) {
+      if (use.vram_bytes) sum = sum.value_or(0) + *use.vram_bytes;
+    }
     return sum;
   }
 };

@@ -211,7 +211,7 @@ std::vector<Filled<Process>> process_columns() {
       {Column{"gpus", "GPUs", Kind::kText, false, 8},
        [](const Process& process) { return value_of(gpus_text(process)); }},
       {Column{"vram_bytes", "VRAM", Kind::kBytes, false, 8},
-       [](const Process& process) { return Value(process.vram_bytes()); }},
+       [](const Process& process) { return value_of(process.vram_bytes()); }},
       {Column{"cus", "CUs", Kind::kInteger, false, 5},
        [](const Process& process) {
          return value_of(sum_of(process, [](const GpuUse& use) { return use.cus; }));
@@ -256,9 +256,9 @@ Section uses_section(const std::vector<Process>& processes) {
        {column("gpu", "GPU", Kind::kId),
         [](const PartOfProcess& part) { return Value(part.use.gpu); }},
        {column("vram_bytes", "VRAM", Kind::kBytes),
-        [](const PartOfProcess& part) { return Value(part.use.vram_bytes); }},
+        [](const PartOfProcess& part) { return value_of(part.use.vram_bytes); }},
        {column("queues", "Queues", Kind::kInteger),
-        [](const PartOfProcess& part) { return Value(part.use.queues); }},
+        [](const PartOfProcess& part) { return value_of(part.use.queues); }},
        {column("cus", "CUs", Kind::kInteger),
         [](const PartOfProcess& part) { return value_of(part.use.cus); }},
        {column("sdma_percent", "SDMA", Kind::kPercent),
@@ -375,7 +375,7 @@ report::Report report_of(const Snapshot& snapshot, Detail detail) {
   }
   report.sections.push_back(
       section_of("processes", "Processes", snapshot.processes, process_columns()));
-  report.sections.back().empty_text = "no process uses an AMD GPU";
+  report.sections.back().empty_text = "no process uses a GPU";
   if (detail != Detail::kBrief) report.sections.push_back(uses_section(snapshot.processes));
   if (data || !snapshot.alerts.empty()) report.sections.push_back(alerts_section(snapshot.alerts));
   report.sections.push_back(host_section(snapshot, data));

@@ -359,7 +359,7 @@ void View::draw_processes(Cells& cells, int row, int rows) const {
       Style::kBold);
   if (shown.empty()) {
     if (rows > 1) {
-      cells.put(row + 1, 2, filter_.empty() ? "no process uses an AMD GPU" : "no such process");
+      cells.put(row + 1, 2, filter_.empty() ? "no process uses a GPU" : "no such process");
     }
     return;
   }

@@ -23,9 +23,7 @@ class Watcher::Values : public monitor::Round {
   bool wants(Id) const override { return true; }
   void put(Id id, int64_t device, double value) override { values_[id][device] = value; }
   void put_over(Id id, int64_t device, double value, int64_t) override { put(id, device, value); }
-  void name(const char*, int64_t device, std::string_view text) override {
-    names.emplace_back(device, text);
-  }
+  void name(const char*, int64_t, std::string_view) override {}
   void missing(const char* group, const std::string& what, int error) override {
     missing(group, what, std::string(std::strerror(error)));
   }
@@ -51,7 +49,6 @@ class Watcher::Values : public monitor::Round {
     return found == values_.end() ? 0 : found->second.size();
   }
 
-  std::vector<std::pair<int64_t, std::string>> names;
   std::vector<std::string> lacking;
 
  private:
@@ -65,7 +62,7 @@ Watcher::Watcher(const WatchOptions& options)
   host_.push_back(monitor::pressure_source(options.roots));
   host_.push_back(monitor::disk_source(options.roots));
   host_.push_back(monitor::network_source(options.roots));
-  if (!options.nvml.empty()) nvidia_ = monitor::nvml_source(options.nvml);
+  if (!options.nvml.empty()) nvidia_ = std::make_unique<NvidiaGpus>(options.nvml);
 }
 
 Watcher::~Watcher() = default;
@@ -75,8 +72,14 @@ Snapshot Watcher::look() {
   snapshot.time_ns = monotonic_now_ns();
   snapshot.unix_time_ns = clock_ns(CLOCK_REALTIME);
   amd_.look(snapshot, options_.whole_table);
-  processes_.look(snapshot, amd_.cards());
-  if (nvidia_ != nullptr) look_at_nvidia(snapshot);
+  std::vector<ProcessUse> uses;
+  if (nvidia_ != nullptr) uses = nvidia_->look(snapshot);
+  // That there is no driver of AMD's is no news where another vendor's GPUs are.
+  if (amd_.cards().empty() && !snapshot.gpus.empty()) {
+    std::erase_if(snapshot.missing,
+                  [](const std::string& line) { return line.starts_with("AMD GPUs: "); });
+  }
+  processes_.look(snapshot, amd_.cards(), uses);
   look_at_host(snapshot);
   judge(snapshot);
   return snapshot;
@@ -103,39 +106,6 @@ void Watcher::look_at_host(Snapshot& snapshot) {
   if (const auto load = monitor::read_file(options_.roots.proc + "/loadavg")) {
     host.load1 = std::strtod(load->c_str(), nullptr);
   }
-  for (const std::string& line : values.lacking) snapshot.missing.push_back(line);
-}
-
-void Watcher::look_at_nvidia(Snapshot& snapshot) {
-  Values values(snapshot.time_ns);
-  nvidia_->read(values);
-  for (const auto& [device, name] : values.names) {
-    nvidia_names_.resize(std::max(nvidia_names_.size(), static_cast<size_t>(device) + 1));
-    nvidia_names_[static_cast<size_t>(device)] = name;
-  }
-  const auto first = static_cast<int64_t>(snapshot.gpus.size());
-  for (size_t i = 0; i < nvidia_names_.size(); ++i) {
-    const auto device = static_cast<int64_t>(i);
-    Gpu gpu;
-    gpu.number = first + device;
-    gpu.address = nvidia_names_[i];
-    gpu.vendor = "NVIDIA";
-    gpu.name = "NVIDIA GPU";
-    gpu.busy_percent = values.value(Id::kGpuBusy, device);
-    gpu.memory_busy_percent = values.value(Id::kGpuMemoryBusy, device);
-    gpu.power_w = values.value(Id::kGpuPower, device);
-    gpu.edge_c = values.value(Id::kGpuEdge, device);
-    gpu.sclk_mhz = values.value(Id::kGpuClock, device);
-    gpu.mclk_mhz = values.value(Id::kGpuMemoryClock, device);
-    if (const Real used = values.value(Id::kGpuMemory, device)) {
-      gpu.vram_used_bytes = static_cast<int64_t>(*used);
-    }
-    const Real reasons = values.value(Id::kGpuThrottle, device);
-    if (reasons) gpu.throttles = nvidia_throttles(static_cast<uint64_t>(*reasons));
-    snapshot.gpus.push_back(std::move(gpu));
-  }
-  // A machine without NVIDIA's driver has no NVIDIA GPUs; that is no news.
-  if (nvidia_names_.empty()) return;
   for (const std::string& line : values.lacking) snapshot.missing.push_back(line);
 }
 

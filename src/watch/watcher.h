@@ -10,6 +10,7 @@
 
 #include "monitor/source.h"
 #include "watch/amd_gpus.h"
+#include "watch/nvidia_gpus.h"
 #include "watch/processes.h"
 #include "watch/snapshot.h"
 
@@ -31,14 +32,12 @@ class Watcher {
  private:
   class Values;
   void look_at_host(Snapshot& snapshot);
-  void look_at_nvidia(Snapshot& snapshot);
 
   WatchOptions options_;
   AmdGpus amd_;
   Processes processes_;
   std::vector<std::unique_ptr<monitor::Source>> host_;
-  std::unique_ptr<monitor::Source> nvidia_;
-  std::vector<std::string> nvidia_names_;
+  std::unique_ptr<NvidiaGpus> nvidia_;  // null: not asked for
 };
 
 }  // namespace sonde::watch

@@ -1,8 +1,11 @@
-/* A stand-in for libnvidia-ml.so.1: two GPUs whose values tests know. The second one does not tell
- * its power, and may not be asked for its clocks. */
+/* A stand-in for libnvidia-ml.so.1: two GPUs whose values tests know. The second one is an old one
+ * that tells little, not even its power, and may not be asked for its clocks. The process that asks
+ * computes and draws on the first; 70 that are not known here compute on the second. */
 #include <string.h>
+#include <unistd.h>
 
-enum { kOk = 0, kNotSupported = 3, kNoPermission = 4, kUninitialized = 1 };
+enum { kOk = 0, kUninitialized = 1, kNotSupported = 3, kNoPermission = 4, kTooSmall = 7 };
+enum { kStrangers = 70 };
 
 struct device {
   int number;
@@ -40,10 +43,24 @@ int nvmlDeviceGetUtilizationRates(struct device* device, unsigned* rates) {
   rates[1] = 20u + (unsigned)device->number;
   return kOk;
 }
+/* With 1 GiB that the driver keeps for itself. */
 int nvmlDeviceGetMemoryInfo(struct device* device, unsigned long long* memory) {
+  (void)device;
   memory[0] = 80ull << 30;
-  memory[2] = (5ull + (unsigned)device->number) << 30;
+  memory[2] = 6ull << 30;
   memory[1] = memory[0] - memory[2];
+  return kOk;
+}
+struct memory_apart {
+  unsigned version;
+  unsigned long long total, reserved, available, used;
+};
+int nvmlDeviceGetMemoryInfo_v2(struct device* device, struct memory_apart* memory) {
+  if (device->number != 0 || memory->version != (sizeof *memory | 2u << 24)) return kNotSupported;
+  memory->total = 80ull << 30;
+  memory->reserved = 1ull << 30;
+  memory->used = 5ull << 30;
+  memory->available = memory->total - memory->reserved - memory->used;
   return kOk;
 }
 int nvmlDeviceGetPowerUsage(struct device* device, unsigned* milliwatts) {
@@ -61,4 +78,88 @@ int nvmlDeviceGetClockInfo(struct device* device, unsigned type, unsigned* mhz) 
 int nvmlDeviceGetCurrentClocksThrottleReasons(struct device* device, unsigned long long* reasons) {
   *reasons = device->number == 0 ? 5 : 1; /* idle, and the power limit */
   return kOk;
+}
+
+static int text(struct device* device, char* buffer, unsigned length, const char* value) {
+  if (device->number != 0) return kNotSupported;
+  if (length <= strlen(value)) return kTooSmall;
+  strcpy(buffer, value);
+  return kOk;
+}
+int nvmlDeviceGetName(struct device* device, char* buffer, unsigned length) {
+  return text(device, buffer, length, "NVIDIA Stand-in 100");
+}
+int nvmlDeviceGetUUID(struct device* device, char* buffer, unsigned length) {
+  return text(device, buffer, length, "GPU-0123-4567");
+}
+int nvmlDeviceGetSerial(struct device* device, char* buffer, unsigned length) {
+  return text(device, buffer, length, "165000001");
+}
+
+static int number(struct device* device, unsigned* value, unsigned known) {
+  *value = known;
+  return device->number == 0 ? kOk : kNotSupported;
+}
+int nvmlDeviceGetEnforcedPowerLimit(struct device* device, unsigned* milliwatts) {
+  return number(device, milliwatts, 700000);
+}
+int nvmlDeviceGetDecoderUtilization(struct device* device, unsigned* percent, unsigned* period_us) {
+  *period_us = 100000;
+  return number(device, percent, 12);
+}
+int nvmlDeviceGetCurrPcieLinkGeneration(struct device* device, unsigned* generation) {
+  return number(device, generation, 5);
+}
+int nvmlDeviceGetCurrPcieLinkWidth(struct device* device, unsigned* lanes) {
+  return number(device, lanes, 16);
+}
+int nvmlDeviceGetPcieReplayCounter(struct device* device, unsigned* replays) {
+  return number(device, replays, 7);
+}
+int nvmlDeviceGetTotalEnergyConsumption(struct device* device, unsigned long long* millijoules) {
+  *millijoules = 123456789;
+  return device->number == 0 ? kOk : kNotSupported;
+}
+int nvmlDeviceGetTotalEccErrors(struct device* device, unsigned kind, unsigned counter,
+                                unsigned long long* errors) {
+  *errors = kind == 0 && counter == 0 ? 3 : 0;
+  return device->number == 0 ? kOk : kNotSupported;
+}
+struct field {
+  unsigned id, scope;
+  long long timestamp, latency_us;
+  int value_type, result;
+  unsigned long long value;
+};
+int nvmlDeviceGetFieldValues(struct device* device, int count, struct field* fields) {
+  for (int i = 0; i < count; ++i) {
+    fields[i].result = device->number == 0 && fields[i].id == 82 ? kOk : kNotSupported;
+    fields[i].value = 49; /* the temperature of the memory */
+  }
+  return kOk;
+}
+
+struct process {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance, compute_instance;
+};
+static int processes(struct device* device, unsigned* count, struct process* into, int drawing) {
+  const unsigned room = *count;
+  *count = device->number == 0 ? 1 : drawing ? 0 : kStrangers;
+  if (*count > room) return kTooSmall;
+  for (unsigned i = 0; i < *count; ++i) {
+    memset(&into[i], 0, sizeof into[i]);
+    into[i].pid = device->number == 0 ? (unsigned)getpid() : 0x7f000000u + i;
+    into[i].used_bytes = device->number == 0 ? 874ull << 20 : ~0ull;
+  }
+  return kOk;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(struct device* device, unsigned* count,
+                                            struct process* into) {
+  return processes(device, count, into, 0);
+}
+int nvmlDeviceGetGraphicsRunningProcesses_v3(struct device* device, unsigned* count,
+                                             struct process* into) {
+  return processes(device, count, into, 1);
 }

@@ -332,7 +332,7 @@ def state_of(pid):
 def shows_no_gpu(sonde, root):
     with Session(sonde, root / "nothing") as user:
         user.wait(r"no GPU is there")
-        user.wait(r"no process uses an AMD GPU")
+        user.wait(r"no process uses a GPU")
         user.type("\t\x1b[Ajk sRMPhag")
         user.wait(r"paused")
         user.type("q")
