@@ -12,9 +12,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/demangle.h"
 #include "base/unique_fd.h"
+#include "record/symbol_table.h"
 #include "store/frames.h"
 
 namespace sonde::record {
@@ -101,13 +103,9 @@ class SymbolFile {
   }
 
   std::string symbol_name(uint64_t address) const {
-    GElf_Off offset = 0;
-    GElf_Sym symbol{};
-    const char* text =
-        dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    // The nearest symbol before may be of another function, long ended.
-    const bool is_its = symbol.st_size == 0 ? offset < 4096 : offset < symbol.st_size;
-    return text != nullptr && is_its ? text : "";
+    if (!symbols_) symbols_.emplace(module_);
+    const char* name = symbols_->at(address);
+    return name != nullptr ? name : "";
   }
 
   store::FrameName from_symbols(uint64_t address) const {
@@ -118,14 +116,11 @@ class SymbolFile {
   }
 
   // The unit of the debug information that an address is of. clang writes no index of addresses:
-  // where there is none, each unit is asked.
+  // where there is none, the ranges of each unit tell.
   Dwarf_Die* unit_of(uint64_t address, Dwarf_Addr* bias) const {
     if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, bias)) return unit;
-    Dwarf_Die* unit = nullptr;
-    while ((unit = dwfl_module_nextcu(module_, unit, bias)) != nullptr) {
-      if (dwarf_haspc(unit, address - *bias) > 0) return unit;
-    }
-    return nullptr;
+    if (!units_) units_.emplace(module_);
+    return units_->at(address, bias);
   }
 
   void set_line(uint64_t address, store::FrameName& name) const {
@@ -237,6 +232,8 @@ class SymbolFile {
   std::unique_ptr<Dwfl, DwflCloser> dwfl_;
   Dwfl_Module* module_ = nullptr;
   uint64_t bias_ = 0;
+  mutable std::optional<SymbolTable> symbols_;  // made when they are needed
+  mutable std::optional<UnitTable> units_;
 };
 
 }  // namespace
