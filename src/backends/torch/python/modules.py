@@ -5,6 +5,7 @@ its hook before began is thrown away when a module around it ends.
 """
 
 import threading
+import warnings
 import weakref
 
 _DEEPEST = 1000  # open modules of a thread, most of them left by exceptions
@@ -54,6 +55,15 @@ def _is_compiling(torch):
     return getattr(compiler, "is_compiling", None)
 
 
+def _keep_quiet(torch):
+    """A compiled module warns its user of global hooks (torch 2.7 and later). Ours change nothing."""
+    any_hook = getattr(torch.nn.modules.module, "_has_any_global_hook", None)
+    if any_hook is None or any_hook():
+        return  # the program's own hooks may
+    warnings.filterwarnings("ignore", r"Using `torch\.compile\(module\)` when there are global hooks",
+                            UserWarning)
+
+
 def start(torch, recorder):
     names, thread, category = _Names(), _Thread(), recorder.intern("module")
     recording, ticks, range_at, domain = (recorder.recording, recorder.ticks, recorder.range_at,
@@ -81,5 +91,6 @@ def start(torch, recorder):
                 del stack[index:]
                 return
 
+    _keep_quiet(torch)
     torch.nn.modules.module.register_module_forward_pre_hook(before)
     torch.nn.modules.module.register_module_forward_hook(after)
