@@ -130,10 +130,9 @@ analysis::Parameters parameters_of(const analysis::Analysis& analysis, const Arg
 Result<int> print_rpd_view(const analysis::Analysis& analysis, const Arguments& arguments) {
   for (const char* option : {"from", "to", "window", "kernel", "gpu", "rank", "sort", "table"}) {
     if (arguments.value(option)) {
-      return usage_error(analysis.name,
-                         make_error(ErrorCode::kInvalidArgument,
-                                    "RPD's views always cover the whole trace, in their own order",
-                                    std::string("--") + option, "leave it out, or --rpd"));
+      return make_error(ErrorCode::kInvalidArgument,
+                        "RPD's views always cover the whole trace, in their own order",
+                        std::string("--") + option, "leave it out, or --rpd");
     }
   }
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
@@ -145,22 +144,15 @@ Result<int> print_rpd_view(const analysis::Analysis& analysis, const Arguments& 
 }
 
 Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& arguments) {
-  auto choice = choice_of(arguments, usual_needs(analysis));
-  if (!choice) return usage_error(analysis.name, choice.error());
+  SONDE_ASSIGN(auto choice, choice_of(arguments, usual_needs(analysis)));
   if (arguments.flag("rpd")) return print_rpd_view(analysis, arguments);
   const analysis::Parameters parameters = parameters_of(analysis, arguments);
   trace::Request request = analysis.needs(parameters);
-  choice->apply(request);
+  choice.apply(request);
   SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
-  auto report = analysis.run(trace, parameters);
-  if (!report) {
-    if (report.error().code == ErrorCode::kInvalidArgument) {
-      return usage_error(analysis.name, report.error());
-    }
-    return report.error();
-  }
-  report->definition = analysis.definition;
-  return print_report(arguments, std::move(*report));
+  SONDE_ASSIGN(report::Report report, analysis.run(trace, parameters));
+  report.definition = analysis.definition;
+  return print_report(arguments, std::move(report));
 }
 
 }  // namespace
@@ -233,21 +225,18 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
   SONDE_CHECK(renderer != nullptr);  // the parser has checked the choices
   const bool is_csv = renderer->name == "csv";
   if (arguments.value("table") || is_csv) {
-    const auto others = report::choose_table(report, arguments.value_or("table", ""));
-    if (!others) return usage_error(report.name, others.error());
-    if (!arguments.value("table") && !others->empty()) {
-      print_error_line(report.subject + ": other tables (--table NAME): " + *others);
+    SONDE_ASSIGN(const auto others, report::choose_table(report, arguments.value_or("table", "")));
+    if (!arguments.value("table") && !others.empty()) {
+      print_error_line(report.subject + ": other tables (--table NAME): " + others);
     }
   }
   if (!report.sections.empty()) {
     report::Table& table = report.sections.front().table;
     if (const auto column = arguments.value("sort")) {
-      const Status sorted = report::sort_table(table, *column);
-      if (!sorted) return usage_error(report.name, sorted.error());
+      SONDE_TRY(report::sort_table(table, *column));
     }
-    const auto limit = row_limit(arguments, *renderer, rows_for_people);
-    if (!limit) return usage_error(report.name, limit.error());
-    report::limit_tables(report, *limit, arguments.value("limit").has_value());
+    SONDE_ASSIGN(const auto limit, row_limit(arguments, *renderer, rows_for_people));
+    report::limit_tables(report, limit, arguments.value("limit").has_value());
   }
   if (renderer->for_people) analysis::put_words_for_keys(report);
   report::RenderOptions options;
@@ -299,11 +288,10 @@ Command joint_command(const JointAnalysis& analysis) {
   Command command = make_command(analysis.text, {}, analysis.definition);
   command.options = joined(shared_options(kWindowOptions), choice_options(analysis.needs()),
                            shared_options(kReportOptions));
-  command.run = [analysis, name = command.name](const Arguments& arguments) -> Result<int> {
+  command.run = [analysis](const Arguments& arguments) -> Result<int> {
     trace::Request request = analysis.needs();
-    const auto choice = choice_of(arguments, request);
-    if (!choice) return usage_error(name, choice.error());
-    choice->apply(request);
+    SONDE_ASSIGN(const auto choice, choice_of(arguments, request));
+    choice.apply(request);
     std::vector<trace::Trace> traces;
     for (const std::string& path : arguments.positionals()) {
       SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,

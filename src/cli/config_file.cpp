@@ -38,7 +38,7 @@ Error unknown_key(const std::string& origin, const std::string& name) {
   for (const Setting& setting : record_settings()) names.push_back(setting.name());
   const std::string near = nearest(name, names);
   return make_error(
-      ErrorCode::kInvalidArgument, "no such setting: " + valid_utf8(name), origin,
+      ErrorCode::kBadData, "no such setting: " + valid_utf8(name), origin,
       near.empty() ? "sonde avail --category settings lists them" : "did you mean " + near + "?");
 }
 
@@ -49,15 +49,20 @@ Status take(const std::string& path, const toml::key& key, const toml::node& nod
   const Setting* setting = find_setting(name);
   if (setting == nullptr) return unknown_key(origin, name);
   if (category != setting->category) {
-    return make_error(ErrorCode::kInvalidArgument, fmt::format("{} is in the wrong table", name),
-                      origin, fmt::format("it belongs below [{}]", setting->category));
+    return make_error(ErrorCode::kBadData, fmt::format("{} is in the wrong table", name), origin,
+                      fmt::format("it belongs below [{}]", setting->category));
   }
   const auto text = text_of(node);
   if (!text) {
-    return make_error(ErrorCode::kInvalidArgument, name + " cannot have this value", origin,
+    return make_error(ErrorCode::kBadData, name + " cannot have this value", origin,
                       "a text, a number, true, false, or a list of texts");
   }
-  SONDE_TRY(check_value(*setting, *text, origin));
+  Status good = check_value(*setting, *text, origin);
+  if (!good) {
+    Error error = std::move(good).error();
+    error.code = ErrorCode::kBadData;  // of a file: the command line may be right
+    return error;
+  }
   layer.values.push_back({setting, *text, origin});
   return ok_status();
 }
@@ -81,7 +86,7 @@ Result<Layer> read_config_file(const std::string& path) {
   const toml::parse_result parsed = toml::parse(*text, path);
   if (!parsed) {
     const auto& error = parsed.error();
-    return make_error(ErrorCode::kInvalidArgument, valid_utf8(error.description()),
+    return make_error(ErrorCode::kBadData, valid_utf8(error.description()),
                       fmt::format("{}:{}", path, error.source().begin.line),
                       "a config file is TOML; sonde config --write shows one");
   }

@@ -59,8 +59,10 @@ int run_command(const Command& command, std::span<const std::string> words) {
   const Result<int> status =
       is_question ? print_definition(command.definition) : command.run(arguments);
   if (status) return *status;
-  print_error_line(status.error().to_line());
-  return 1;
+  if (status.error().code == ErrorCode::kInvalidArgument) {
+    return usage_error(command.name, status.error());
+  }
+  return finish(status.error());
 }
 
 // `sonde` alone: what the newest trace of the folder says, if there is one.

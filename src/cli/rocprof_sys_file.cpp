@@ -33,7 +33,7 @@ size_t row_at(std::string_view text, size_t at) {
 }
 
 Error not_readable(const std::string& path, const std::string& why) {
-  return make_error(ErrorCode::kInvalidArgument, why, path,
+  return make_error(ErrorCode::kBadData, why, path,
                     "rocprof-sys-avail --generate-config writes one");
 }
 

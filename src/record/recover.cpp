@@ -60,8 +60,7 @@ Status copy_trace(const std::string& from, const std::string& to) {
 Result<store::Writer> open_trace(const std::string& recorded, const std::string& output) {
   std::error_code error;
   if (output != recorded && fs::exists(output, error)) {
-    return make_error(ErrorCode::kInvalidArgument, "already exists", output,
-                      "choose another name with -o");
+    return make_error(ErrorCode::kIo, "already exists", output, "choose another name with -o");
   }
   if (!fs::exists(recorded, error)) {
     return store::Writer::open(output, store::Writer::Mode::kCreate);

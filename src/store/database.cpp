@@ -66,7 +66,7 @@ Error sqlite_error(int code, int system_error, const char* detail, std::string c
     message.append(sql.substr(0, kShownSql));
     message += sql.size() > kShownSql ? "...\"" : "\"";
   }
-  return make_error(ErrorCode::kInvalidArgument, std::move(message), std::move(context));
+  return make_error(ErrorCode::kBadData, std::move(message), std::move(context));
 }
 
 // SQLite gives "", ":memory:" and "file:..." a meaning of their own; a path has none of it.
@@ -102,8 +102,7 @@ Status require_file(const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) return errno_error("cannot open the file", path, errno);
   if (S_ISDIR(info.st_mode)) {
-    return make_error(ErrorCode::kInvalidArgument, "this is a directory", path,
-                      "give an .rpd file");
+    return make_error(ErrorCode::kBadData, "this is a directory", path, "give an .rpd file");
   }
   return ok_status();
 }
@@ -281,7 +280,7 @@ Result<Statement> Database::prepare(std::string_view sql) {
   }
   statement.statement_.reset(raw);
   if (raw == nullptr) {
-    return make_error(ErrorCode::kInvalidArgument, "the SQL statement is empty", path_);
+    return make_error(ErrorCode::kBadData, "the SQL statement is empty", path_);
   }
   const std::string_view tail = sql.substr(static_cast<size_t>(rest - sql.data()));
   if (tail.find_first_not_of(" \t\r\n;") == std::string_view::npos) return statement;
@@ -291,7 +290,7 @@ Result<Statement> Database::prepare(std::string_view sql) {
       sqlite3_prepare_v2(handle(), tail.data(), static_cast<int>(tail.size()), &second, nullptr);
   sqlite3_finalize(second);
   if (code != SQLITE_OK || second != nullptr) {
-    return make_error(ErrorCode::kInvalidArgument, "there is more than one SQL statement", path_,
+    return make_error(ErrorCode::kBadData, "there is more than one SQL statement", path_,
                       "give one statement at a time");
   }
   return statement;

@@ -183,7 +183,7 @@ Result<Database> open_input(const std::string& path) {
     struct stat info;
     if (::fstat(fd.get(), &info) != 0) return errno_error("cannot read the file", path, errno);
     if (!S_ISREG(info.st_mode)) {
-      return make_error(ErrorCode::kInvalidArgument,
+      return make_error(ErrorCode::kBadData,
                         S_ISDIR(info.st_mode) ? "a directory, not a trace" : "not a regular file",
                         path, "give an .rpd file");
     }

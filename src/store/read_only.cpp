@@ -36,7 +36,7 @@ class Guard {
 };
 
 Error read_only_error(const std::string& path) {
-  return make_error(ErrorCode::kInvalidArgument, "the query would write", path,
+  return make_error(ErrorCode::kUnsupported, "the query would write", path,
                     "sonde query only reads; use sqlite3 on a copy");
 }
 
@@ -47,7 +47,7 @@ Status check_single(sqlite3* handle, const std::string& sql, const std::string& 
   const bool reads = statement == nullptr || sqlite3_stmt_readonly(statement) != 0;
   const bool empty = code == SQLITE_OK && statement == nullptr;
   sqlite3_finalize(statement);
-  if (empty) return make_error(ErrorCode::kInvalidArgument, "the query is empty", path);
+  if (empty) return make_error(ErrorCode::kUnsupported, "the query is empty", path);
   if (!reads) return read_only_error(path);
   if (code != SQLITE_OK) return ok_status();  // Database::prepare says what is wrong
   sqlite3_stmt* next = nullptr;
@@ -55,7 +55,7 @@ Status check_single(sqlite3* handle, const std::string& sql, const std::string& 
       sqlite3_prepare_v2(handle, rest, -1, &next, nullptr) == SQLITE_OK && next == nullptr;
   sqlite3_finalize(next);
   if (single) return ok_status();
-  return make_error(ErrorCode::kInvalidArgument, "more than one statement", path,
+  return make_error(ErrorCode::kUnsupported, "more than one statement", path,
                     "give one query; WITH can hold the steps before it");
 }
 

@@ -329,8 +329,7 @@ Status move_to(const std::string& made, const std::string& output, bool replace)
     return ok_status();
   }
   if (!replace && errno == EEXIST) {
-    return make_error(ErrorCode::kInvalidArgument, "already exists", output,
-                      "choose another name with -o");
+    return make_error(ErrorCode::kIo, "already exists", output, "choose another name with -o");
   }
   if (std::rename(made.c_str(), output.c_str()) == 0) return ok_status();
   return errno_error("cannot be written", output, errno);

@@ -147,7 +147,7 @@ Result<Control> Control::open(const std::string& session) {
                       "it holds a file named control and folders p<PID>-...");
   }
   if (!lock_soon(fd.get())) {
-    return make_error(ErrorCode::kInvalidArgument, "its recording is still running", session,
+    return make_error(ErrorCode::kUnsupported, "its recording is still running", session,
                       "end it first");
   }
   struct stat info {};

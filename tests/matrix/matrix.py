@@ -1,20 +1,26 @@
 #!/usr/bin/python3
-"""Builds and tries Sonde on several releases of Debian, each in a root of its own, and prints one table.
+"""Builds and tries Sonde on several releases of Debian, each in a root of its
+own, and prints one table.
 
-    ./dev matrix [SUITE...]                 bookworm and trixie by default; sid and others may be named
-    ./dev matrix enter SUITE [COMMAND...]   a shell, or a command, in a root's checkout
-    ./dev matrix table [SUITE...]           what was found last, without running anything
+    ./dev matrix [SUITE...]
+        bookworm and trixie by default; sid and others may be named
+    ./dev matrix enter SUITE [COMMAND...]
+        a shell, or a command, in a root's checkout
+    ./dev matrix table [SUITE...]
+        what was found last, without running anything
 
   --areas REGEX    only these areas (packages and build run before any)
   --list           the areas
   --again          also those that have passed with this commit
   --fresh          make the root anew
   --markdown       the table as markdown
-  --roots FOLDER   where roots are kept: SONDE_MATRIX_ROOTS, or sonde/matrix in the user's cache
+  --roots FOLDER   where roots are kept: SONDE_MATRIX_ROOTS, or sonde/matrix in
+                   the user's cache
   --mirror URL     where mmdebstrap gets Debian from
 
-What is tried is the commit that is checked out, not what has been changed since. Needs root, mmdebstrap,
-and some 12 GB of disk for each suite. Exits with 1 where an area of bookworm or trixie has not passed.
+What is tried is the commit that is checked out, not what has been changed
+since. Needs root, mmdebstrap, and some 12 GB of disk for each suite. Exits with
+1 where an area of bookworm or trixie has not passed.
 
     ./dev matrix trixie
     ./dev matrix sid --areas 'hip|hsa'

@@ -181,12 +181,12 @@ class Refused(AttachCase):
         self.start(self.programs / "attached")
         whole = self.pid
         self.pid = max(int(task) for task in os.listdir(f"/proc/{whole}/task"))
-        self.assertIn(f"is a thread of process {whole}", self.record(status=1))
+        self.assertIn(f"is a thread of process {whole}", self.record(status=2))
         self.pid = whole
         made = subprocess.run(["sh", "-c", f'exec "{self.sonde}" record --pid $$ -o "{self.folder}/t.rpd"'],
                               capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-        self.assertEqual(made.returncode, 1)
-        self.assertRegex(made.stderr, r"\Asonde: process \d+: is this sonde record itself .*\n\Z")
+        self.assertEqual(made.returncode, 2)
+        self.assertRegex(made.stderr, r"\Asonde: record: process \d+: is this sonde record itself .*\n\Z")
         self.assertEqual(list(self.folder.glob("*.rpd")), [])
         self.end()
 

@@ -224,16 +224,16 @@ class Rotated(ToolCase):
         for words, expected in ((("--trigger", "signal:USR2"), "without --last or --rotate"),
                                 (("--last", "6s", "--trigger", "signal:KILL"), "is neither signal:USR1"),
                                 (("--last", "6s", "--trigger", "finding:wait"), "no finding is called 'wait' (there are: any,")):
-            self.assertIn(expected, self.run_tool("record", *words, "--", "true", status=1))
-        def refused(*options):
-            return self.run_tool("record", *options, "--", "/bin/true", status=1)
+            self.assertIn(expected, self.run_tool("record", *words, "--", "true", status=2))
+        def refused(*options, status=2):
+            return self.run_tool("record", *options, "--", "/bin/true", status=status)
         self.assertIn("--keep without --rotate", refused("--keep", "3"))
         self.assertIn("--last and --rotate", refused("--last", "5s", "--rotate", "1s"))
         self.assertIn("less than a second", refused("--rotate", "5ms"))
         self.assertIn("--rotate: is no time", refused("--rotate", "0"))
         self.assertIn("--last: is no time", refused("--last", "0"))
         self.assertIn("'0' is not a valid value", refused("--rotate", "1s", "--keep", "0"))
-        self.assertIn("/dev/null: a trace cannot be written to it", refused("--rotate", "1s", "-o", "/dev/null"))
+        self.assertIn("/dev/null: a trace cannot be written to it", refused("--rotate", "1s", "-o", "/dev/null", status=1))
         self.assertIn("DELAY:LENGTH:RATE", refused("--period", "1:2"))
         self.assertIn("DELAY:LENGTH:RATE", refused("--period", "1:5:2"))
         self.start()

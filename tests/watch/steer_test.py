@@ -166,7 +166,7 @@ class Steered(ToolCase):
         self.begin("--no-start", name="other/t.rpd")
         made = subprocess.run([self.sonde, "start", "t"], capture_output=True, text=True, timeout=LIMIT_SECONDS,
                               check=False, cwd="/")
-        self.assertEqual(made.returncode, 1)
+        self.assertEqual(made.returncode, 2)
         self.assertIn(str(first), made.stderr)
         self.assertIn(str(self.trace), made.stderr)
         self.assertEqual(self.tell("start", self.trace), f"{self.trace}: recording\n")

@@ -144,15 +144,13 @@ std::string joined_text(const std::vector<Answer>& answers, const std::string& f
 }
 
 Result<int> run(const Arguments& arguments) {
-  const auto analyses = chosen_analyses(arguments);
-  if (!analyses) return usage_error("analyze", analyses.error());
+  SONDE_ASSIGN(const auto analyses, chosen_analyses(arguments));
   if (arguments.positionals().empty()) {
     std::string definitions;
-    for (const Analysis* analysis : *analyses) definitions += analysis->definition + "\n";
+    for (const Analysis* analysis : analyses) definitions += analysis->definition + "\n";
     return print_definition(definitions + trace::kWindowDefinition);
   }
-  const auto choice = choice_of(arguments, kNeeds);
-  if (!choice) return usage_error("analyze", choice.error());
+  SONDE_ASSIGN(const auto choice, choice_of(arguments, kNeeds));
   const std::string format = arguments.value_or("format", "text");
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
   Style style;
@@ -162,7 +160,7 @@ Result<int> run(const Arguments& arguments) {
   style.options.full_names = arguments.flag("full-names");
   style.explains = arguments.flag("explain");
   style.limit = static_cast<size_t>(limit.value_or(style.renderer->for_people ? 10 : 0));
-  SONDE_ASSIGN(const auto answers, ask_all(arguments, *analyses, *choice, style));
+  SONDE_ASSIGN(const auto answers, ask_all(arguments, analyses, choice, style));
   for (const Answer& answer : answers) {
     if (answer.error) return *answer.error;
   }

@@ -140,8 +140,7 @@ Result<int> run(const Arguments& arguments) {
     patterns.erase(patterns.begin());
   }
   if (patterns.size() > 1) {
-    return usage_error("avail",
-                       make_error(ErrorCode::kInvalidArgument, "one REGEX at a time", patterns[1]));
+    return make_error(ErrorCode::kInvalidArgument, "one REGEX at a time", patterns[1]);
   }
   const auto wants = [&](const char* name) { return wanted.empty() || wanted == name; };
   report::Report report;

@@ -32,14 +32,11 @@ Result<std::vector<std::string>> fatal_findings(const Arguments& arguments) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  const auto least = least_percentage(arguments);
-  if (!least) return usage_error("check", least.error());
-  const auto fatal = fatal_findings(arguments);
-  if (!fatal) return usage_error("check", fatal.error());
-  const auto choice = choice_of(arguments, analysis::findings_needs());
-  if (!choice) return usage_error("check", choice.error());
+  SONDE_ASSIGN(const auto least, least_percentage(arguments));
+  SONDE_ASSIGN(const auto fatal, fatal_findings(arguments));
+  SONDE_ASSIGN(const auto choice, choice_of(arguments, analysis::findings_needs()));
   trace::Request request = analysis::findings_needs();
-  choice->apply(request);
+  choice.apply(request);
   std::vector<trace::Trace> traces;
   std::vector<analysis::Pace> paces;
   for (const std::string& path : arguments.positionals()) {
@@ -50,16 +47,16 @@ Result<int> run(const Arguments& arguments) {
   }
   auto all = analysis::all_findings_of(traces);  // the largest saving first
   const auto is_large = [&](const auto& finding) {
-    return finding.saving_ns != 0 && finding.saving_percentage() >= *least;
+    return finding.saving_ns != 0 && finding.saving_percentage() >= least;
   };
-  const size_t listed = analysis::put_small_behind(all, *least);
+  const size_t listed = analysis::put_small_behind(all, least);
   const std::span findings = std::span(all).first(listed),
                   left_out = std::span(all).subspan(listed);
   report::Report report = analysis::findings_report(traces, paces, findings, left_out);
   report.definition = analysis::findings_definition();
   SONDE_ASSIGN(const int status, print_report(arguments, std::move(report)));
   const bool found = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
-    return is_large(finding) && std::find(fatal->begin(), fatal->end(), finding.id) != fatal->end();
+    return is_large(finding) && std::find(fatal.begin(), fatal.end(), finding.id) != fatal.end();
   });
   return status == 0 && found ? kFoundSomething : status;
 }

@@ -44,7 +44,7 @@ Result<int> write_config(const Arguments& arguments) {
   const int replace = arguments.flag("force") ? O_TRUNC : O_EXCL;
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | replace, 0644));
   if (!fd.valid() && errno == EEXIST) {
-    return make_error(ErrorCode::kInvalidArgument, "already exists", path, "--force replaces it");
+    return make_error(ErrorCode::kIo, "already exists", path, "--force replaces it");
   }
   if (!fd.valid() ||
       ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {

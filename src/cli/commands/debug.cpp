@@ -61,7 +61,7 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
   if (options.save_folder) SONDE_TRY(require_folder(*options.save_folder));
   std::error_code error;
   if (!options.output.empty() && std::filesystem::exists(options.output, error)) {
-    return make_error(ErrorCode::kInvalidArgument, "exists, and is not overwritten", options.output,
+    return make_error(ErrorCode::kIo, "exists, and is not overwritten", options.output,
                       "choose another name with -o");
   }
   if (!options.core.empty() && !options.core.ends_with(".rpd")) {
@@ -69,7 +69,7 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
                       "as in --core fault.rpd");
   }
   if (!options.core.empty() && std::filesystem::exists(options.core, error)) {
-    return make_error(ErrorCode::kInvalidArgument, "exists, and is not overwritten", options.core,
+    return make_error(ErrorCode::kIo, "exists, and is not overwritten", options.core,
                       "choose another name with --core");
   }
   return options;

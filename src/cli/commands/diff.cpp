@@ -1,7 +1,6 @@
 #include "analysis/diff/diff.h"
 
 #include "cli/common.h"
-#include "cli/terminal.h"
 
 namespace sonde::cli {
 
@@ -31,8 +30,8 @@ Command diff_command() {
                                    }});
   command.run = [ask = command.run](const Arguments& arguments) -> Result<int> {
     if (arguments.positionals().size() == 2) return ask(arguments);
-    return usage_error("diff", make_error(ErrorCode::kInvalidArgument, "needs two traces", "A B",
-                                          "sonde diff before.rpd after.rpd"));
+    return make_error(ErrorCode::kInvalidArgument, "needs two traces", "A B",
+                      "sonde diff before.rpd after.rpd");
   };
   return command;
 }

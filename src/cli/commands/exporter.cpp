@@ -83,8 +83,8 @@ Result<std::string> token_in(const std::string& path) {
   }
   const std::string token(trim(*text));
   if (token.size() < kLeastToken || token.find_first_of(" \t\r\n") != token.npos) {
-    return make_error(ErrorCode::kInvalidArgument,
-                      "holds no token of 32 or more characters without blanks", path);
+    return make_error(ErrorCode::kBadData, "holds no token of 32 or more characters without blanks",
+                      path);
   }
   return token;
 }
@@ -142,8 +142,7 @@ Result<int> push_for_ever(const Arguments& arguments, Metrics& metrics,
 }
 
 Result<int> run(const Arguments& arguments) {
-  auto options = options_of(arguments);
-  if (!options) return usage_error("exporter", options.error());
+  SONDE_ASSIGN(auto options, options_of(arguments));
   watch::WatchOptions watched;
   watched.roots.proc = arguments.value_or("proc-root", watched.roots.proc);
   watched.roots.sys = arguments.value_or("sys-root", watched.roots.sys);
@@ -157,11 +156,11 @@ Result<int> run(const Arguments& arguments) {
   }
   const std::string library = record::library_folder() + "/tool/libsonde-http.so";
   if (arguments.value("push")) return push_for_ever(arguments, metrics, library);
-  options->handler = [&metrics](const http::Request& request) { return metrics.answer(request); };
-  const bool is_six = options->address.find(':') != std::string::npos;
-  const std::string address = is_six ? "[" + options->address + "]" : options->address;
+  options.handler = [&metrics](const http::Request& request) { return metrics.answer(request); };
+  const bool is_six = options.address.find(':') != std::string::npos;
+  const std::string address = is_six ? "[" + options.address + "]" : options.address;
   SONDE_ASSIGN(const std::unique_ptr<http::Server> server,
-               http::make_server(library, std::move(*options)));
+               http::make_server(library, std::move(options)));
   SONDE_ASSIGN(const auto signals, EndSignals::catch_them([&server] { server->stop(); }));
   SONDE_TRY(write_stdout(fmt::format("http://{}:{}/metrics\n", address, server->port())));
   SONDE_TRY(server->serve());

@@ -41,9 +41,8 @@ Result<int> run(const Arguments& arguments) {
     return 0;
   }
   const std::string near = nearest(name, names);
-  return usage_error("help",
-                     make_error(ErrorCode::kInvalidArgument, "unknown command '" + name + "'", {},
-                                near.empty() ? "" : "did you mean " + near + "?"));
+  return make_error(ErrorCode::kInvalidArgument, "unknown command '" + name + "'", {},
+                    near.empty() ? "" : "did you mean " + near + "?");
 }
 
 constexpr const char* kText = R"(

@@ -138,12 +138,11 @@ void sleep_until(int64_t time_ns) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  const auto plan = plan_of(arguments);
-  if (!plan) return usage_error("monitor", plan.error());
+  SONDE_ASSIGN(const auto plan, plan_of(arguments));
   watch::WatchOptions options;
   options.roots.proc = arguments.value_or("proc-root", options.roots.proc);
   options.roots.sys = arguments.value_or("sys-root", options.roots.sys);
-  options.whole_table = arguments.flag("all") && plan->detail == watch::Detail::kData;
+  options.whole_table = arguments.flag("all") && plan.detail == watch::Detail::kData;
   // A copy of another machine's files says nothing of this one's NVIDIA GPUs.
   if (arguments.value("sys-root")) options.nvml.clear();
   if (const auto library = arguments.value("nvml")) options.nvml = *library;
@@ -156,20 +155,20 @@ Result<int> run(const Arguments& arguments) {
   for (int64_t round = 0;; ++round) {
     sleep_until(due_ns);
     watch::Snapshot snapshot = watcher.look();
-    SONDE_TRY(choose(*plan, snapshot));
-    report::Report report = report_of(snapshot, plan->detail);
-    if (!plan->every_ns) {
+    SONDE_TRY(choose(plan, snapshot));
+    report::Report report = report_of(snapshot, plan.detail);
+    if (!plan.every_ns) {
       Arguments shown = arguments;
-      shown.set("format", plan->format);
+      shown.set("format", plan.format);
       return print_report(shown, std::move(report), 0);
     }
-    if (report::find_renderer(plan->format)->for_people)
+    if (report::find_renderer(plan.format)->for_people)
       report.subject = watch::time_text(snapshot.unix_time_ns);
-    SONDE_TRY(print_again(arguments, *plan, std::move(report), round == 0));
-    if (plan->count && round + 1 >= *plan->count) return 0;
+    SONDE_TRY(print_again(arguments, plan, std::move(report), round == 0));
+    if (plan.count && round + 1 >= *plan.count) return 0;
     // Looks that would be late are left out.
     const int64_t now_ns = monotonic_now_ns();
-    while (due_ns <= now_ns) due_ns += *plan->every_ns;
+    while (due_ns <= now_ns) due_ns += *plan.every_ns;
   }
 }
 

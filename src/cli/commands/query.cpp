@@ -25,11 +25,10 @@ Result<int> run(const Arguments& arguments) {
   std::string path = arguments.positionals()[0];
   std::string sql = arguments.positionals()[1];
   if (is_turned_around(path, sql)) std::swap(path, sql);
-  const auto limit = whole_number(arguments, "limit");
-  if (!limit) return usage_error("query", limit.error());
+  SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
   SONDE_ASSIGN(auto reader, importers::open_trace(path, arguments.value_or("as", "")));
   SONDE_ASSIGN(auto rows, store::prepare_read_only(reader.database(), sql));
-  SONDE_TRY(print_rows(arguments, rows, static_cast<size_t>(limit->value_or(0))));
+  SONDE_TRY(print_rows(arguments, rows, static_cast<size_t>(limit.value_or(0))));
   return 0;
 }
 

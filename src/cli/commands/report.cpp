@@ -35,11 +35,10 @@ Result<int> write_page(const std::string& wanted, const std::string& text) {
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis::page_definition());
-  const auto choice = choice_of(arguments, analysis::page_needs());
-  if (!choice) return usage_error("report", choice.error());
+  SONDE_ASSIGN(const auto choice, choice_of(arguments, analysis::page_needs()));
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
   trace::Request request = analysis::page_needs();
-  choice->apply(request);
+  choice.apply(request);
   SONDE_ASSIGN(trace::Trace trace, load_trace(arguments, request));
   const auto rows = static_cast<size_t>(limit.value_or(kRows));
   SONDE_ASSIGN(report::Report page, analysis::page_of(std::move(trace), rows, kLeastPercentage));

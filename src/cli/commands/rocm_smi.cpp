@@ -105,11 +105,11 @@ constexpr Show kLast[] = {{"showvoltage", &Smi::voltages}, {"showbus", &Smi::bus
 std::optional<Error> refused(const Arguments& arguments) {
   for (const char* option : {kSetting, kSettingValue}) {
     if (!arguments.flag(option)) continue;
-    return make_error(ErrorCode::kUnsupported, "Sonde changes no device", "",
+    return make_error(ErrorCode::kInvalidArgument, "Sonde changes no device", "",
                       "ROCm's own rocm-smi or amd-smi set does, as root");
   }
   if (!arguments.flag(kNotShown)) return std::nullopt;
-  return make_error(ErrorCode::kUnsupported, "one of the options is not answered here", "",
+  return make_error(ErrorCode::kInvalidArgument, "one of the options is not answered here", "",
                     "sonde rocm-smi --help lists those that are; ROCm's own "
                     "rocm-smi or amd-smi has the rest");
 }
@@ -186,12 +186,10 @@ Result<int> answer(const Arguments& arguments, const Lists& lists, SmiStyle styl
 }
 
 Result<int> run(const Arguments& arguments) {
-  if (const auto error = refused(arguments)) return usage_error("rocm-smi", *error);
-  const auto style = style_of(arguments);
-  if (!style) return usage_error("rocm-smi", style.error());
-  const auto lists = lists_of(arguments);
-  if (!lists) return usage_error("rocm-smi", lists.error());
-  return answer(arguments, *lists, *style);
+  if (const auto error = refused(arguments)) return *error;
+  SONDE_ASSIGN(const auto style, style_of(arguments));
+  SONDE_ASSIGN(const auto lists, lists_of(arguments));
+  return answer(arguments, lists, style);
 }
 
 constexpr const char* kText = R"(

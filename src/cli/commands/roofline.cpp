@@ -34,12 +34,10 @@ Result<int> run(const Arguments& arguments) {
   metrics::RooflineOptions options;
   options.by_dispatch = arguments.value_or("by", "kernel") == "dispatch";
   options.type = arguments.value_or("type", "FP32");
-  const auto device = whole_number(arguments, "device");
-  if (!device) return usage_error("roofline", device.error());
-  options.device = static_cast<size_t>(device->value_or(0));
-  auto roofline = metrics::roofline_of(definitions, workload, options);
-  if (!roofline) return usage_error("roofline", roofline.error());
-  report::Report report = metrics::roofline_report(*roofline, workload, options);
+  SONDE_ASSIGN(const auto device, whole_number(arguments, "device"));
+  options.device = static_cast<size_t>(device.value_or(0));
+  SONDE_ASSIGN(auto roofline, metrics::roofline_of(definitions, workload, options));
+  report::Report report = metrics::roofline_report(roofline, workload, options);
   report.definition = kDefinition;
   return print_report(arguments, std::move(report));
 }
@@ -72,7 +70,8 @@ sonde roofline profile.rpd --window step:2  the kernels that ran in the second s
 }  // namespace
 
 Command roofline_command() {
-  return make_command(fmt::format(kText, fmt::join(metrics::roofline_types(), "|")), run, kDefinition, workload_options());
+  return make_command(fmt::format(kText, fmt::join(metrics::roofline_types(), "|")), run,
+                      kDefinition, workload_options());
 }
 
 }  // namespace sonde::cli

@@ -82,7 +82,7 @@ Result<std::vector<std::string>> launcher_of(const Arguments& arguments) {
 Status write_csv(const std::string& path, const std::vector<GpuRoofs>& gpus) {
   std::error_code error;
   if (std::filesystem::exists(path, error)) {
-    return make_error(ErrorCode::kInvalidArgument, "already exists", path, "give a new file");
+    return make_error(ErrorCode::kIo, "already exists", path, "give a new file");
   }
   std::ofstream file(path);
   file << roofline_csv(gpus);

@@ -65,23 +65,21 @@ Result<std::unique_ptr<http::Server>> server_of(http::Options options) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  auto options = options_of(arguments);
-  if (!options) return usage_error("serve", options.error());
+  SONDE_ASSIGN(auto options, options_of(arguments));
   std::vector<serve::Source> sources;
   for (const std::string& path : arguments.positionals()) {
     sources.push_back({path, arguments.value_or("as", "")});
   }
-  const auto api_options = api_options_of(arguments);
-  if (!api_options) return usage_error("serve", api_options.error());
-  SONDE_ASSIGN(const serve::Api api, serve::Api::open(sources, *api_options));
-  SONDE_ASSIGN(options->token, http::new_token());
-  options->handler = [&api](const http::Request& request) {
+  SONDE_ASSIGN(const auto api_options, api_options_of(arguments));
+  SONDE_ASSIGN(const serve::Api api, serve::Api::open(sources, api_options));
+  SONDE_ASSIGN(options.token, http::new_token());
+  options.handler = [&api](const http::Request& request) {
     auto file = serve::page_file(request);
     return file ? std::move(*file) : api.answer(request);
   };
-  SONDE_ASSIGN(const std::unique_ptr<http::Server> server, server_of(*options));
+  SONDE_ASSIGN(const std::unique_ptr<http::Server> server, server_of(options));
   SONDE_ASSIGN(const auto signals, EndSignals::catch_them([&server] { server->stop(); }));
-  const std::string url = http::url_of(*options, server->port());
+  const std::string url = http::url_of(options, server->port());
   SONDE_TRY(write_stdout(url + "\n"));
   std::unique_ptr<LeadingPage> page;
   if (arguments.flag("open")) {
@@ -130,8 +128,6 @@ sonde serve --open trace.json  also opens it
 
 }  // namespace
 
-Command serve_command() {
-  return make_command(fmt::format(kText, kIdle, kAnalysisTime), run);
-}
+Command serve_command() { return make_command(fmt::format(kText, kIdle, kAnalysisTime), run); }
 
 }  // namespace sonde::cli

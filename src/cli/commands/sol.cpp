@@ -93,12 +93,11 @@ Result<int> run(const Arguments& arguments) {
     SONDE_ASSIGN(Workload workload, open_workload(arguments, path));
     SONDE_ASSIGN(Definitions of_gpu, metrics::definitions_for(workload.gpu));
     definitions.push_back(std::move(of_gpu));
-    auto chosen = metrics::chosen_tables(definitions.back(), options);
-    if (!chosen) return usage_error("sol", chosen.error());
-    metrics::Names wanted = metrics::wanted_names(definitions.back(), *chosen);
+    SONDE_ASSIGN(auto chosen, metrics::chosen_tables(definitions.back(), options));
+    metrics::Names wanted = metrics::wanted_names(definitions.back(), chosen);
     wanted.merge(metrics::advice_names(definitions.back()));
     SONDE_TRY(read_chosen(arguments, wanted, workload));
-    tables.push_back(std::move(*chosen));
+    tables.push_back(std::move(chosen));
     workloads.push_back(std::move(workload));
   }
   report::Report report =
@@ -147,8 +146,6 @@ sonde sol workloads/vcopy --explain 2.1.20
 
 }  // namespace
 
-Command sol_command() {
-  return make_command(kText, run, kDefinition, workload_options());
-}
+Command sol_command() { return make_command(kText, run, kDefinition, workload_options()); }
 
 }  // namespace sonde::cli

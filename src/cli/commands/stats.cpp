@@ -24,7 +24,7 @@ Status write_file(const std::string& path, const std::string& text, bool overwri
   }
   if (!fd.valid()) {
     if (errno == EEXIST) {
-      return make_error(ErrorCode::kInvalidArgument, "already exists", path,
+      return make_error(ErrorCode::kIo, "already exists", path,
                         "--force overwrites it, -o chooses another name");
     }
     return errno_error("cannot create the file", path, errno);
@@ -43,7 +43,7 @@ Status check_free(const std::string& prefix, const std::vector<analysis::StatsFi
   for (const auto& file : files) {
     const std::string path = prefix + file.suffix;
     if (::access(path.c_str(), F_OK) == 0) {
-      return make_error(ErrorCode::kInvalidArgument, "already exists", path,
+      return make_error(ErrorCode::kIo, "already exists", path,
                         "--force overwrites it, -o chooses another name");
     }
   }
@@ -68,9 +68,7 @@ report::Report report_of(const trace::Trace& trace, const std::string& prefix,
 
 Result<int> run(const Arguments& arguments) {
   const trace::WindowText window = window_text(arguments);
-  if (const Status status = trace::check_window(window); !status) {
-    return usage_error("stats", status.error());
-  }
+  SONDE_TRY(trace::check_window(window));
   trace::Request request;
   request.ops = true;
   request.apis = request.nesting = true;

@@ -91,7 +91,7 @@ Result<Source> Source::open(const std::string& path) {
   struct stat info {};
   if (::fstat(impl->fd.get(), &info) != 0) return errno_error("cannot read the file", path, errno);
   if (S_ISDIR(info.st_mode)) {
-    return make_error(ErrorCode::kInvalidArgument, "a directory, not a trace", path,
+    return make_error(ErrorCode::kBadData, "a directory, not a trace", path,
                       "give the files in it");
   }
   if (S_ISREG(info.st_mode)) impl->total = static_cast<uint64_t>(info.st_size);

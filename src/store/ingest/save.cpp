@@ -288,7 +288,7 @@ Status Ingest::Impl::claim(uint64_t session_id, const std::string& session) {
     const std::string text(owner.text(0));  // "ID PATH"
     const size_t space = text.find(' ');
     if (text.substr(0, space) == mine) return ok_status();
-    return make_error(ErrorCode::kInvalidArgument, "holds another recording, which is not finished",
+    return make_error(ErrorCode::kIo, "holds another recording, which is not finished",
                       writer.database().path(),
                       "finish it first: sonde recover " +
                           (space != text.npos ? text.substr(space + 1) : std::string("SESSION")));
