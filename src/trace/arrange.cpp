@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "trace/keep_ops.h"
 
 namespace sonde::trace {
 namespace {
@@ -190,33 +191,19 @@ Order order_apis(const Request& request, Interval window, Trace& trace) {
   return order;
 }
 
+// By its old row, where each of the rows that stay is now.
+std::vector<Row> new_rows(const Order& rows, size_t old_size) {
+  std::vector<Row> moved(old_size, kNone);
+  for (size_t i = 0; i < rows.size(); ++i) moved[rows[i]] = static_cast<Row>(i);
+  return moved;
+}
+
 void relink(Trace& trace, const Order& apis, size_t old_size) {
   if (trace.ops.api.empty()) return;
-  std::vector<Row> moved(old_size, kNone);
-  for (size_t i = 0; i < apis.size(); ++i) moved[apis[i]] = static_cast<Row>(i);
+  const std::vector<Row> moved = new_rows(apis, old_size);
   for (Row& api : trace.ops.api) {
     if (api != kNone) api = moved[static_cast<size_t>(api)];
   }
-}
-
-// Counters follow their operations, and go with those that do not stay.
-void relink_counters(Trace& trace, const Order& ops, size_t old_size) {
-  OpCounters& counters = trace.op_counters;
-  if (counters.size() == 0) return;
-  std::vector<Row> moved(old_size, kNone);
-  for (size_t i = 0; i < ops.size(); ++i) moved[ops[i]] = static_cast<Row>(i);
-  size_t kept = 0;
-  for (size_t i = 0; i < counters.size(); ++i) {
-    const Row op = moved[static_cast<size_t>(counters.op[i])];
-    if (op == kNone) continue;
-    counters.op[kept] = op;
-    counters.name[kept] = counters.name[i];
-    counters.value[kept] = counters.value[i];
-    ++kept;
-  }
-  counters.op.resize(kept);
-  counters.name.resize(kept);
-  counters.value.resize(kept);
 }
 
 void add_skip_warnings(Trace& trace) {
@@ -283,7 +270,7 @@ void arrange_rows(const Request& request, const Window& window, Trace& trace) {
     const Order ops = order_ops(request, window.select, trace);
     if (is_identity(ops, op_count)) return;
     take_rows(trace.ops, ops);
-    relink_counters(trace, ops, op_count);
+    if (trace.op_counters.size() != 0) move_counters(trace.op_counters, new_rows(ops, op_count));
   };
   constexpr size_t kWorthAThread = 50'000;
   if (std::min(api_count, trace.ops.size()) >= kWorthAThread) {

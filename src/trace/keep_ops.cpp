@@ -15,14 +15,9 @@ void keep(Column& column, const std::vector<bool>& kept) {
   column.resize(count);
 }
 
-// Those of the operations that stay, at their new rows.
-void keep_counters(OpCounters& counters, const std::vector<bool>& kept) {
-  if (counters.size() == 0) return;
-  std::vector<Row> new_row(kept.size(), kNone);
-  Row next = 0;
-  for (size_t row = 0; row < kept.size(); ++row) {
-    if (kept[row]) new_row[row] = next++;
-  }
+}  // namespace
+
+void move_counters(OpCounters& counters, const std::vector<Row>& new_row) {
   size_t count = 0;
   for (size_t i = 0; i < counters.size(); ++i) {
     const Row row = new_row[static_cast<size_t>(counters.op[i])];
@@ -36,11 +31,14 @@ void keep_counters(OpCounters& counters, const std::vector<bool>& kept) {
   counters.value.resize(count);
 }
 
-}  // namespace
-
 void keep_ops(Trace& trace, const std::vector<bool>& kept) {
   SONDE_CHECK(kept.size() == trace.ops.size());
-  keep_counters(trace.op_counters, kept);
+  std::vector<Row> new_row(kept.size(), kNone);
+  Row next = 0;
+  for (size_t row = 0; row < kept.size(); ++row) {
+    if (kept[row]) new_row[row] = next++;
+  }
+  move_counters(trace.op_counters, new_row);
   Ops& ops = trace.ops;
   const auto keep_all = [&](auto&... columns) { (keep(columns, kept), ...); };
   keep_all(ops.start_ns, ops.end_ns, ops.gpu, ops.queue, ops.name, ops.type, ops.category, ops.id,
