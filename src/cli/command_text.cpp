@@ -67,9 +67,9 @@ void take_help(std::string_view help, Option& option) {
   if (!help.empty()) option.help = help;
 }
 
-// "WHAT=kernel|dispatch", "ID..."
+// "WHAT=kernel|dispatch", "ID..."; "WHAT,..." is one value, a list.
 void take_value(std::string_view value, Option& option) {
-  if (value.ends_with("...")) {
+  if (value.ends_with("...") && !value.ends_with(",...")) {
     option.repeated = true;
     value.remove_suffix(3);
   }
@@ -129,9 +129,9 @@ void add_positional(std::string_view entry, std::span<const Positional> known, C
     name.remove_suffix(3);
   }
   positional.name = name;
-  positional.help =
-      help.empty() ? known_as(known, name, [](const Positional& one) { return one.name; }).help
-                   : std::string(help);
+  positional.help = help.empty()
+                        ? known_as(known, name, [](const Positional& one) { return one.name; }).help
+                        : std::string(help);
   command.positionals.push_back(std::move(positional));
 }
 

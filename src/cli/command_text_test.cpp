@@ -65,6 +65,7 @@ TEST(CommandText, ReadsOptions) {
 --memory ADDRESS[:BYTES]  what is there
 --by WHAT=kernel|dispatch  what a row is [kernel]
 --env K=V...  variables
+--when WHAT,...  a list
 --all --limit
 --limit  [all]
 -a, -b,
@@ -72,25 +73,21 @@ TEST(CommandText, ReadsOptions) {
     not answered here
 )",
                                                    known().options);
-  ASSERT_EQ(options.size(), 8U);
-  EXPECT_EQ(options[0].names, "-o,--output");
-  EXPECT_EQ(options[0].value, "FILE");
-  EXPECT_EQ(options[0].help, "where to write, and what is said on the next line");
-  EXPECT_EQ(options[0].fallback, "beside FILE");
-  EXPECT_EQ(options[1].value, "ADDRESS[:BYTES]");
-  EXPECT_EQ(options[1].help, "what is there");
-  EXPECT_EQ(options[1].fallback, "");
-  EXPECT_EQ(options[2].value, "WHAT");
-  EXPECT_EQ(options[2].choices, (std::vector<std::string>{"kernel", "dispatch"}));
-  EXPECT_EQ(options[3].value, "K=V");
-  EXPECT_TRUE(options[3].repeated && options[3].choices.empty());
-  EXPECT_EQ(options[4].help, "everything");
-  EXPECT_EQ(options[4].value, "");
-  EXPECT_EQ(options[5].fallback, "25");
-  EXPECT_EQ(options[6].help, "at most N rows");
-  EXPECT_EQ(options[6].fallback, "all");
-  EXPECT_EQ(options[7].names, "-a,-b,--refused");
-  EXPECT_EQ(options[7].help, "not answered here");
+  const auto shown = [](const Option& option) {
+    std::string text = option.names + "|" + option.value + "|" + option.help + "|" +
+                       option.fallback + (option.repeated ? "|..." : "");
+    for (const std::string& choice : option.choices) text += "|" + choice;
+    return text;
+  };
+  std::vector<std::string> texts;
+  for (const Option& option : options) texts.push_back(shown(option));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{
+                "-o,--output|FILE|where to write, and what is said on the next line|beside FILE",
+                "--memory|ADDRESS[:BYTES]|what is there|",
+                "--by|WHAT|what a row is|kernel|kernel|dispatch", "--env|K=V|variables||...",
+                "--when|WHAT,...|a list|", "--all||everything|", "--limit|N|at most N rows|25",
+                "--limit|N|at most N rows|all", "-a,-b,--refused||not answered here|"}));
 }
 
 TEST(CommandText, KnowsThatTheRestIsACommandLine) {

@@ -1,9 +1,11 @@
 #include "cli/settings.h"
+#include "cli/command_text.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/strings.h"
+#include "cli/command_text.h"
 #include "cli/config_file.h"
 #include "cli/parser.h"
 #include "cli/period.h"
@@ -196,14 +198,15 @@ const Setting* find_setting(std::string_view name) {
 std::vector<Option> setting_options() {
   std::vector<Option> options;
   for (const Setting& setting : record_settings()) options.push_back(setting.option);
-  options.push_back({"--config", "FILE", "read settings from this file; or none",
-                     "$SONDE_CONFIG or ~/.config/sonde/config.toml"});
-  options.push_back({"--rocprof-sys-config", "FILE",
-                     "take what has a counterpart from a config file of ROCm Systems Profiler",
-                     "none"});
-  options.push_back(
-      {"-I,--include", "LIST",
-       "backends by the names that ROCm Systems Profiler has for them, e.g. rocm,ompt", "all"});
+  for (Option& option : read_options(R"(
+--config FILE  read settings from this file; or none [$SONDE_CONFIG or ~/.config/sonde/config.toml]
+--rocprof-sys-config FILE  take what has a counterpart from a config file of ROCm Systems Profiler
+    [none]
+-I, --include LIST  backends by the names that ROCm Systems Profiler has for them, e.g. rocm,ompt
+    [all]
+)")) {
+    options.push_back(std::move(option));
+  }
   return options;
 }
 
