@@ -23,6 +23,8 @@
 
 #define APART __attribute__((noinline, noclone))
 
+extern "C" void* __libc_stack_end;
+
 namespace {
 
 using namespace sonde::cpu;
@@ -119,9 +121,11 @@ void walk_here() {
   sonde_agent agent = {};
   agent.define_code = [](const sonde_code*) -> uint32_t { return 1; };
   find_python(nullptr);
+  const StackBounds in_use = {reinterpret_cast<uint64_t>(__builtin_frame_address(0)),
+                              reinterpret_cast<uint64_t>(__libc_stack_end)};
   int frames = 0;
   const double each = ns_a_frame(50000, frames, [&] {
-    walk_python(&agent, stack);
+    walk_python(&agent, in_use, stack);
     return static_cast<int>(stack.frame_count);
   });
   if (frames == 0) std::exit(1);
@@ -153,6 +157,7 @@ if torch:
 )";
 
 bool run_python() {
+  find_python(nullptr);  // there is none yet, as where a program loads it
   void* python = dlopen("libpython3.11.so.1.0", RTLD_NOW | RTLD_GLOBAL);
   if (python == nullptr) return true;  // its rows are missing
   const auto start = reinterpret_cast<void (*)(int)>(dlsym(python, "Py_InitializeEx"));

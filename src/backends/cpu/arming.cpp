@@ -20,6 +20,7 @@ uint64_t g_period_ns = 0;
 uint32_t g_by_event = 0;
 uint32_t g_from_timer = 0;  // the first sample, and the others by events
 uint32_t g_denied = 0;      // which cannot be had, as was found then
+bool g_turns_show = false;  // in the pages of events (turn_of)
 uint32_t g_silent = 0;
 agent::BoundedLock g_free_lock;
 agent::BoundedLock g_arming;  // whoever starts and ends clocks
@@ -55,21 +56,25 @@ uint32_t schedule(ThreadSampler& self, int timer, uint64_t now_ns) {
 }
 
 void close_events(ThreadSampler& self) {
-  close_event(self.starter);
-  for (Event& event : self.events) close_event(event);
-  self.started = 0;
+  const auto close = &self == this_sampler() ? close_event : close_event_of_another;
+  close(self.starter);
+  for (Event& event : self.events) close(event);
+  agent::store(self.started, 0u);
+  self.clock.forget();
 }
 
-// Since Linux 5.10 a CPU time timer waits until its thread returns to user mode; before that it may
-// end a system call with EINTR.
-bool timers_never_interrupt() {
+bool is_linux(unsigned long wanted_major, unsigned long wanted_minor) {
   utsname kernel = {};
   if (uname(&kernel) != 0) return false;
   char* end = kernel.release;
   const unsigned long major = strtoul(end, &end, 10);
   const unsigned long minor = *end == '.' ? strtoul(end + 1, nullptr, 10) : 0;
-  return major > 5 || (major == 5 && minor >= 10);
+  return major > wanted_major || (major == wanted_major && minor >= wanted_minor);
 }
+
+// Since Linux 5.10 a CPU time timer waits until its thread returns to user mode; before that it may
+// end a system call with EINTR.
+bool timers_never_interrupt() { return is_linux(5, 10); }
 
 // Nothing is lost at a rate that the timers keep.
 void tell_denied() {
@@ -199,6 +204,11 @@ __attribute__((destructor)) void finish() {
 
 uint64_t thread_cpu_ns() { return static_cast<uint64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID)); }
 
+uint64_t cpu_ns_of_this(ThreadSampler& self) {
+  const bool show = g_turns_show && agent::load(self.started) == kEvents;
+  return self.clock.now_ns(show ? agent::load(self.events[0].page) : nullptr);
+}
+
 bool cpu_ns_of(int tid, uint64_t& ns) {
   timespec now = {};
   if (clock_gettime(cpu_clock_of(tid), &now) != 0) return false;
@@ -213,6 +223,7 @@ void prepare_clocks(uint32_t period_ns) {
   // A timer fires when the kernel's clock ticks, so it is too coarse for short periods.
   const bool precise = g_period_ns * ticks_per_second() >= 2'000'000'000;
   g_from_timer = precise && timers_never_interrupt();
+  g_turns_show = is_linux(4, 1);
   g_by_event = g_from_timer != 0 || events_work(period_ns);
   if (g_by_event == 0) tell_denied();
 }
@@ -264,6 +275,7 @@ void arm(ThreadSampler* sampler, bool with_clock) {
   sampler->last_cpu_ns = sampler->due_ns = thread_cpu_ns();
   sampler->random ^= g_agent->ticks() ^ reinterpret_cast<uint64_t>(sampler);
   sampler->missed = sampler->cost_ns = sampler->has_waiting = sampler->at_launch = 0;
+  sampler->clock.forget();
   agent::store(sampler->python, 0);
   agent::store_release(sampler->tid, static_cast<int>(syscall(SYS_gettid)));
   set_this_sampler(sampler);

@@ -69,6 +69,8 @@ void rest(ThreadSampler& sampler);
 void change_signal(int before, void (*between)());
 
 uint64_t thread_cpu_ns();
+// The same, in a sample of the calling thread.
+uint64_t cpu_ns_of_this(ThreadSampler& sampler);
 // Of any thread. False: it has ended.
 bool cpu_ns_of(int tid, uint64_t& ns);
 

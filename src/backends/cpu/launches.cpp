@@ -45,8 +45,9 @@ bool all_defined(const PythonStack& python) {
   return true;
 }
 
-bool try_to_record(ThreadSampler& self, uint64_t correlation, bool with_all) {
-  walk_python(g_agent, self.now.moment.python);
+bool try_to_record(ThreadSampler& self, const StackBounds& in_use, uint64_t correlation,
+                   bool with_all) {
+  walk_python(g_agent, in_use, self.now.moment.python);
   if (with_all && !all_defined(self.now.moment.python)) return false;
   sonde_stack stack;
   if (!pack(g_agent, g_own_module, self.now.moment, self.packed, stack)) return false;
@@ -65,7 +66,9 @@ void take(void* argument) {
   self.now.moment.ticks = g_agent->ticks();
   unwind(launch.here, self.bounds, self.now.moment.stack);
   leave_out_ours(self.now.moment.stack);
-  for (int tries = 1; !try_to_record(self, launch.correlation, tries < kMostTries); ++tries) {
+  const StackBounds in_use = part_in_use(self.bounds, stack_pointer_of(launch.here));
+  for (int tries = 1; !try_to_record(self, in_use, launch.correlation, tries < kMostTries);
+       ++tries) {
     if (tries == kMostTries) return g_agent->dropped("launch stacks", 1);
     if (tries > kTriesWithoutPause) sched_yield();
   }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/memory_calls.h"
+#include "agent/platform.h"
 
 namespace sonde::cpu {
 
@@ -58,6 +59,18 @@ Event open_event(uint64_t period_ns, int signal) {
 void close_event(Event& event) {
   if (event.page != nullptr) kernel::unmap(event.page, page_bytes());
   event.page = nullptr;
+}
+
+void close_event_of_another(Event& event) {
+  if (event.page != nullptr) {
+    kernel::map(event.page, page_bytes(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0);
+  }
+  event.page = nullptr;
+}
+
+uint32_t turn_of(const void* page) {
+  return agent::load(static_cast<const perf_event_mmap_page*>(page)->lock);
 }
 
 }  // namespace sonde::cpu

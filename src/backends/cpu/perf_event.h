@@ -20,5 +20,11 @@ struct Event {
 // then: so no system call is interrupted.
 Event open_event(uint64_t period_ns, int signal);
 void close_event(Event& event);
+// Of another thread, which may be looking at its page: that stays readable, and there, for good.
+void close_event_of_another(Event& event);
+
+// Another number whenever the thread that has the event gets a CPU (from Linux 4.1 on). `page`: the
+// event's.
+uint32_t turn_of(const void* page);
 
 }  // namespace sonde::cpu

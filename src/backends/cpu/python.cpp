@@ -37,24 +37,38 @@ bool plausible(uint64_t address) {
 }
 
 // Behind the count of references, in every build that has a GIL.
-bool is_of_type(uint64_t object, uint64_t type) {
-  return type == 0 || at<uint64_t>(object, 8) == type;
-}
+constexpr uint64_t kTypeOffset = 8;
 
-// A code object that was defined. `check` tells one from another at the same address.
+bool is_type(uint64_t found, uint64_t type) { return type == 0 || found == type; }
+
+// A code object that was defined. The two words only fit each other and the object that is asked
+// for if they are of one writing, so looking one up needs no lock.
 struct KnownCode {
-  uint64_t code, check;
-  uint32_t definition;
+  uint64_t seal;  // of the object, and of its number
+  uint64_t definition;
 };
 constexpr uint32_t kKnownCodes = 1 << 13;
+constexpr uint64_t kSpread = 0x9FB21C651E98DF25;
 KnownCode g_known[2][kKnownCodes];  // of the two definers (modules.h)
 int g_adding = 0;
 
-uint64_t check_of(uint64_t code) {
-  const PythonLayout& layout = *g_layout;
-  return at<uint64_t>(code, layout.code_file) * 31 + at<uint64_t>(code, layout.code_name) * 17 +
-         at<uint64_t>(code, layout.code_lines) * 13 +
-         static_cast<uint64_t>(at<int32_t>(code, layout.code_line));
+// Tells one object from another at the same address. `object`: where it can be read.
+uint64_t check_of(const PythonLayout& layout, const char* object) {
+  return field<uint64_t>(object, layout.code_file) * 31 +
+         field<uint64_t>(object, layout.code_name) * 17 +
+         field<uint64_t>(object, layout.code_lines) * 13 +
+         static_cast<uint64_t>(field<int32_t>(object, layout.code_line));
+}
+
+uint64_t seal_of(uint64_t code, uint64_t check, uint64_t definition) {
+  return ((code * kSpread ^ check) + definition) * kSpread;
+}
+
+// 0: it was not defined, or another one took its place.
+uint32_t known_definition(const KnownCode& place, uint64_t code, uint64_t check) {
+  const uint64_t definition = agent::load(place.definition);
+  const bool is_it = agent::load(place.seal) == seal_of(code, check, definition);
+  return is_it ? static_cast<uint32_t>(definition) : 0;
 }
 
 // Another thread's handler holds it for microseconds, if it runs.
@@ -67,7 +81,7 @@ bool lock_known() {
 }
 
 KnownCode& place_of(const struct sonde_agent* agent, uint64_t code) {
-  return g_known[is_second_definer(agent) ? 1 : 0][(code * 0x9FB21C651E98DF25) >> (64 - 13)];
+  return g_known[is_second_definer(agent) ? 1 : 0][(code * kSpread) >> (64 - 13)];
 }
 
 char* put_utf8(char* place, uint32_t c) {
@@ -91,21 +105,22 @@ bool is_compact(uint32_t state) {
 }
 
 // A string object as UTF-8, into `text` of 4 * kMostText bytes.
-uint32_t read_text(uint64_t object, char* text) {
-  if (!plausible(object) || !is_of_type(object, g_text_type)) return 0;
-  auto state = at<uint32_t>(object, g_layout->text_state) >> 2;
+uint32_t read_text(Reading& memory, uint64_t object, char* text) {
+  if (!plausible(object) || !is_type(memory.at<uint64_t>(object, kTypeOffset), g_text_type))
+    return 0;
+  auto state = memory.at<uint32_t>(object, g_layout->text_state) >> 2;
   if (!is_compact(state)) state >>= 14;
   if (!is_compact(state)) return 0;
   const uint32_t kind = state & 7;
   const bool ascii = (state >> 4 & 1) != 0;
-  auto length = at<uint64_t>(object, g_layout->text_length);
+  auto length = memory.at<uint64_t>(object, g_layout->text_length);
   if (length > kMostText) length = kMostText;
   const uint64_t data = object + (ascii ? g_layout->ascii_text : g_layout->wide_text);
   char* end = text;
   for (uint64_t i = 0; i < length; ++i) {
-    const uint32_t c = kind == 1   ? at<uint8_t>(data, i)
-                       : kind == 2 ? at<uint16_t>(data, i * 2)
-                                   : at<uint32_t>(data, i * 4);
+    const uint32_t c = kind == 1   ? memory.at<uint8_t>(data, i)
+                       : kind == 2 ? memory.at<uint16_t>(data, i * 2)
+                                   : memory.at<uint32_t>(data, i * 4);
     end = put_utf8(end, c);
   }
   return static_cast<uint32_t>(end - text);
@@ -113,26 +128,27 @@ uint32_t read_text(uint64_t object, char* text) {
 
 constexpr uint64_t kMostLineBytes = 14 * 1024;  // a longer line table is left out
 
-uint32_t define(const struct sonde_agent* agent, uint64_t code) {
+uint32_t define(const struct sonde_agent* agent, Reading& memory, uint64_t code) {
   const PythonLayout& layout = *g_layout;
   char file[4 * kMostText], name[4 * kMostText];
   struct sonde_code description = {};
   description.version = layout.version;
-  description.first_line = static_cast<uint32_t>(at<int32_t>(code, layout.code_line));
+  description.first_line = static_cast<uint32_t>(memory.at<int32_t>(code, layout.code_line));
   description.file = file;
-  description.file_bytes = read_text(at<uint64_t>(code, layout.code_file), file);
+  description.file_bytes = read_text(memory, memory.at<uint64_t>(code, layout.code_file), file);
   description.name = name;
-  description.name_bytes = read_text(at<uint64_t>(code, layout.code_name), name);
-  const auto lines = at<uint64_t>(code, layout.code_lines);
-  const uint64_t line_bytes = plausible(lines) ? at<uint64_t>(lines, layout.bytes_length) : 0;
+  description.name_bytes = read_text(memory, memory.at<uint64_t>(code, layout.code_name), name);
+  const auto lines = memory.at<uint64_t>(code, layout.code_lines);
+  const uint64_t line_bytes =
+      plausible(lines) ? memory.at<uint64_t>(lines, layout.bytes_length) : 0;
   char copied_lines[kMostLineBytes];
   if (line_bytes != 0 && line_bytes <= kMostLineBytes) {
     description.lines = reinterpret_cast<const void*>(lines + layout.bytes_data);
     description.line_bytes = static_cast<uint32_t>(line_bytes);
-    if (reads_another()) {
+    if (memory.is_of_another()) {
       if (!copy_carefully(copied_lines, lines + layout.bytes_data, line_bytes)) return 0;
       description.lines = copied_lines;
-    } else if (!is_readable(lines + layout.bytes_data, line_bytes)) {
+    } else if (!memory.can_read(lines + layout.bytes_data, line_bytes)) {
       return 0;
     }
   }
@@ -140,30 +156,32 @@ uint32_t define(const struct sonde_agent* agent, uint64_t code) {
 }
 
 // The agent's number of a code object.
-uint32_t definition_of(const struct sonde_agent* agent, uint64_t code) {
+uint32_t definition_of(const struct sonde_agent* agent, Reading& memory, uint64_t code,
+                       const char* object) {
   KnownCode& place = place_of(agent, code);
-  const uint64_t check = check_of(code);
-  if (!lock_known()) return 0;
-  if (place.code != code || place.check != check) {
-    place = {code, check, define(agent, code)};
-    if (place.definition == 0) place.code = 0;
+  const uint64_t check = check_of(*g_layout, object);
+  uint32_t definition = known_definition(place, code, check);
+  if (definition != 0 || !lock_known()) return definition;
+  definition = known_definition(place, code, check);  // by another thread meanwhile
+  if (definition == 0) definition = define(agent, memory, code);
+  if (definition != 0) {
+    agent::store(place.definition, definition);
+    agent::store(place.seal, seal_of(code, check, definition));
   }
-  const uint32_t definition = place.definition;
   __atomic_store_n(&g_adding, 0, __ATOMIC_RELEASE);
   return definition;
 }
 
 class PythonWalk {
  public:
-  using Number = uint32_t(const struct sonde_agent* agent, uint64_t code);
-  PythonWalk(const struct sonde_agent* agent, PythonStack& stack, Number* number = definition_of)
-      : agent_(agent), stack_(stack), number_(number) {}
+  PythonWalk(const struct sonde_agent* agent, Reading& memory, PythonStack& stack,
+             bool remembers = true)
+      : agent_(agent), memory_(memory), stack_(stack), remembers_(remembers) {}
 
   void run(uint64_t thread) {
-    const PythonLayout& layout = *g_layout;
-    uint64_t frame = at<uint64_t>(thread, layout.thread_frame);
+    uint64_t frame = memory_.at<uint64_t>(thread, layout_.thread_frame);
     uint64_t cframe = 0;
-    if (layout.cframe_frame != kDirect) {
+    if (layout_.cframe_frame != kDirect) {
       cframe = frame;
       // The one that is not sound may be the innermost.
       thread_ = thread;
@@ -179,10 +197,10 @@ class PythonWalk {
   // `cframe` is the one before.
   bool add_innermost_run(uint64_t& frame, uint64_t& cframe) {
     if (!plausible(cframe)) return false;
-    frame = at<uint64_t>(cframe, g_layout->cframe_frame);
-    const auto before = at<uint64_t>(cframe, g_layout->cframe_before);
+    frame = memory_.at<uint64_t>(cframe, layout_.cframe_frame);
+    const auto before = memory_.at<uint64_t>(cframe, layout_.cframe_before);
     if (!is_before(before, cframe) ||
-        !leads_to(at<uint64_t>(before, g_layout->cframe_frame), frame)) {
+        !leads_to(memory_.at<uint64_t>(before, layout_.cframe_frame), frame)) {
       cframe = before;
       return false;
     }
@@ -197,56 +215,64 @@ class PythonWalk {
     return before % 8 == 0 && (is_first || (before > cframe && before - cframe < kLargestStack));
   }
 
-  static bool leads_to(uint64_t caller, uint64_t frame) {
+  bool leads_to(uint64_t caller, uint64_t frame) {
     constexpr uint32_t kMostFrames = 1 << 13;
     for (uint32_t i = 0; i < kMostFrames && plausible(frame); ++i) {
-      const bool is_entry = marks_entry(frame);
-      frame = at<uint64_t>(frame, g_layout->frame_before);
-      if (is_entry) return frame == caller;
+      const char* const read = look_at_frame(frame);
+      if (read == nullptr) return false;
+      frame = field<uint64_t>(read, layout_.frame_before);
+      if (marks_entry(read)) return frame == caller;
     }
     return false;
   }
 
   // Up to the next frame that C called; false where there is none.
   bool add_run(uint64_t& frame, uint64_t& cframe) {
-    const PythonLayout& layout = *g_layout;
     while (plausible(frame) && stack_.frame_count < wire::kMaxFrames) {
-      const bool is_entry = layout.chain != FrameChain::kObjects && marks_entry(frame);
-      if (layout.chain != FrameChain::kEntryFrames || !is_entry) add(frame);
-      if (layout.chain == FrameChain::kObjects) {
+      const char* const read = look_at_frame(frame);
+      if (read == nullptr) return false;
+      const bool is_entry = layout_.chain != FrameChain::kObjects && marks_entry(read);
+      if (layout_.chain != FrameChain::kEntryFrames || !is_entry) add(read);
+      if (layout_.chain == FrameChain::kObjects) {
         end_run(0);
-      } else if (layout.chain == FrameChain::kEntryFrames && is_entry) {
+      } else if (layout_.chain == FrameChain::kEntryFrames && is_entry) {
         end_run(frame);
       } else if (is_entry) {
         end_run(cframe);
-        if (plausible(cframe)) cframe = at<uint64_t>(cframe, layout.cframe_before);
+        if (plausible(cframe)) cframe = memory_.at<uint64_t>(cframe, layout_.cframe_before);
       }
-      frame = at<uint64_t>(frame, layout.frame_before);
+      frame = field<uint64_t>(read, layout_.frame_before);
       if (is_entry) return true;
     }
     return false;
   }
 
-  static bool marks_entry(uint64_t frame) {
-    const auto mark = at<uint8_t>(frame, g_layout->frame_mark);
-    return g_layout->chain == FrameChain::kEntryMarks ? mark != 0 : mark == kOwnedByCStack;
+  const char* look_at_frame(uint64_t frame) {
+    return memory_.look_at(frame, frame_bytes_, frame_room_);
   }
 
-  void add(uint64_t frame) {
-    const PythonLayout& layout = *g_layout;
+  bool marks_entry(const char* frame) const {
+    const auto mark = field<uint8_t>(frame, layout_.frame_mark);
+    return layout_.chain == FrameChain::kEntryMarks ? mark != 0 : mark == kOwnedByCStack;
+  }
+
+  void add(const char* frame) {
     // From 3.14 on the lowest bits say who owns the reference.
-    const uint64_t code = at<uint64_t>(frame, layout.frame_code) & ~uint64_t{7};
-    if (!plausible(code) || !is_of_type(code, g_code_type)) return;
+    const uint64_t code = field<uint64_t>(frame, layout_.frame_code) & ~uint64_t{7};
+    if (!plausible(code)) return;
+    const char* const object = memory_.look_at(code, code_bytes_, code_room_);
+    if (object == nullptr || !is_type(field<uint64_t>(object, kTypeOffset), g_code_type)) return;
     int64_t offset = 0;
-    if (layout.chain == FrameChain::kObjects) {
-      offset = int64_t{at<int32_t>(frame, layout.frame_at)} * layout.at_scale;
+    if (layout_.chain == FrameChain::kObjects) {
+      offset = int64_t{field<int32_t>(frame, layout_.frame_at)} * layout_.at_scale;
     } else {
-      offset =
-          static_cast<int64_t>(at<uint64_t>(frame, layout.frame_at) - (code + layout.code_start));
+      offset = static_cast<int64_t>(field<uint64_t>(frame, layout_.frame_at) -
+                                    (code + layout_.code_start));
     }
     const bool sound = offset >= 0 && offset < 1 << 24;
-    stack_.frames[stack_.frame_count++] = {number_(agent_, code),
-                                           sound ? static_cast<uint32_t>(offset) : 0};
+    const uint32_t number =
+        remembers_ ? definition_of(agent_, memory_, code, object) : define(agent_, memory_, code);
+    stack_.frames[stack_.frame_count++] = {number, sound ? static_cast<uint32_t>(offset) : 0};
   }
 
   void end_run(uint64_t place) {
@@ -256,8 +282,13 @@ class PythonWalk {
   }
 
   const struct sonde_agent* agent_;
+  Reading& memory_;
   PythonStack& stack_;
-  Number* number_;
+  const bool remembers_;
+  const PythonLayout layout_ = *g_layout;
+  const uint64_t frame_bytes_ = bytes_of_frame(layout_), code_bytes_ = bytes_of_code(layout_);
+  // Of another thread, copied.
+  char frame_room_[kMostPart], code_room_[kMostPart];
   uint64_t thread_ = 0;  // its state
 };
 
@@ -355,8 +386,8 @@ void probe_python(const struct sonde_agent* agent, const char* said) {
   Probed found = {};
   t_probed = &found;
   PythonStack stack;
-  const Reading reading(/*another=*/false);
-  if (plausible(thread)) PythonWalk(&looking, stack, define).run(thread);
+  Reading memory{StackBounds()};
+  if (plausible(thread)) PythonWalk(&looking, memory, stack, /*remembers=*/false).run(thread);
   t_probed = nullptr;
   uint32_t line = 0, before = 0;
   constexpr uint32_t kMostBetween = 512;  // bytes of instructions
@@ -402,12 +433,12 @@ void find_python(const struct sonde_agent* agent) {
 
 void python_after_fork() { __atomic_store_n(&g_adding, 0, __ATOMIC_RELAXED); }
 
-void walk_python(const struct sonde_agent* agent, PythonStack& stack) {
+void walk_python(const struct sonde_agent* agent, const StackBounds& in_use, PythonStack& stack) {
   stack.frame_count = stack.run_count = 0;
   if (agent::load_acquire(g_layout) == nullptr) return;
   const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
-  const Reading reading(/*another=*/false);
-  if (plausible(thread)) PythonWalk(agent, stack).run(thread);
+  Reading memory(in_use);
+  if (plausible(thread)) PythonWalk(agent, memory, stack).run(thread);
 }
 
 uint64_t python_state() {
@@ -418,8 +449,8 @@ uint64_t python_state() {
 void walk_python_of(const struct sonde_agent* agent, uint64_t state, PythonStack& stack) {
   stack.frame_count = stack.run_count = 0;
   if (agent::load_acquire(g_layout) == nullptr || !plausible(state)) return;
-  const Reading reading(/*another=*/true);
-  PythonWalk(agent, stack).run(state);
+  Reading memory = Reading::of_another();
+  PythonWalk(agent, memory, stack).run(state);
 }
 
 bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index) {

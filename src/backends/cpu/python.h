@@ -43,7 +43,8 @@ void probe_python(const struct sonde_agent* agent, const char* said);
 // In a forked child.
 void python_after_fork();
 
-void walk_python(const struct sonde_agent* agent, PythonStack& stack);
+// `in_use`: of the thread's stack, what surely is readable (unwind.h); the rest is asked for.
+void walk_python(const struct sonde_agent* agent, const StackBounds& in_use, PythonStack& stack);
 
 // The interpreter's state of the calling thread, 0 if it has none; and the frames of another thread
 // that waits, by its state: memory is read by system calls then, because it may go on and end.

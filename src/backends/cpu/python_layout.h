@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include <initializer_list>
+
 namespace sonde::cpu {
 
 // How a thread's frames hang together.
@@ -29,6 +31,24 @@ struct PythonLayout {
 };
 constexpr uint16_t kDirect = 0xffff;
 constexpr uint8_t kOwnedByCStack = 3;
+
+// Of a frame and of a code object, from the beginning, all that is read of each.
+constexpr uint64_t kMostPart = 4096 + 8;
+constexpr uint64_t bytes_of_frame(const PythonLayout& layout) {
+  uint64_t last = layout.frame_before;
+  for (const uint64_t other : {layout.frame_code, layout.frame_at, layout.frame_mark}) {
+    if (other > last) last = other;
+  }
+  return last + 8;
+}
+constexpr uint64_t bytes_of_code(const PythonLayout& layout) {
+  uint64_t last = 8;  // its type
+  for (const uint64_t other :
+       {layout.code_file, layout.code_name, layout.code_line, layout.code_lines}) {
+    if (other > last) last = other;
+  }
+  return last + 8;
+}
 
 constexpr PythonLayout kPythonLayouts[] = {
     {0x308, FrameChain::kObjects, 24, kDirect, 0, 24, 32, 104, 0, 1, 104, 112, 40, 120, 0, 48, 72},

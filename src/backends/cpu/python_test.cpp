@@ -205,7 +205,7 @@ bool probed(std::string_view name, int32_t line, uint64_t at, std::string_view c
   g_this_thread = thread.address();
   probe_python(&agent, "77:100");
   static PythonStack stack;
-  walk_python(&agent, stack);
+  walk_python(&agent, StackBounds(), stack);
   g_this_thread = 0;
   return stack.frame_count != 0;
 }

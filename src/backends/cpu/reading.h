@@ -8,63 +8,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "backends/cpu/unwind.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::cpu {
-
-// Of the walk that goes on: whether what is read is another thread's, and may be gone any time; and
-// the pages that were found to be there. On the stack of the walk, as loaders keep little
-// thread-local storage for libraries that come late.
-class Reading {
- public:
-  explicit Reading(bool another) : is_of_another(another), before_(t_current) { t_current = this; }
-  ~Reading() { t_current = before_; }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
-
-  static Reading* current() { return t_current; }
-  // Whether all of it lies in a page that was found to be there.
-  bool knows(uint64_t address, uint64_t bytes) const {
-    const uint64_t page = address / 4096;
-    return page != 0 && pages[page % 64] == page && (address + bytes - 1) / 4096 == page;
-  }
-
-  const bool is_of_another;
-  uint64_t pages[64] = {};
-
- private:
-  static constinit inline thread_local Reading* t_current = nullptr;
-  Reading* const before_;
-};
-
-inline bool reads_another() {
-  return Reading::current() != nullptr && Reading::current()->is_of_another;
-}
-
-// The kernel reads a set of signals from there before it finds that it knows no such change of one:
-// the cheapest system call that fails instead of faulting, and one that every sandbox permits.
-inline bool is_readable_page(uint64_t address) {
-  constexpr int kNoSuchChange = -1;
-  const uint64_t page = address / 4096;
-  if (page == 0) return false;
-  uint64_t unknown = 0;
-  Reading* const reading = Reading::current();
-  uint64_t& known = reading != nullptr ? reading->pages[page % 64] : unknown;
-  if (known == page) return true;
-  const ErrnoKeeper keep;
-  syscall(SYS_rt_sigprocmask, kNoSuchChange, address & ~uint64_t{7}, nullptr, 8);
-  if (errno != EINVAL) return false;
-  known = page;
-  return true;
-}
-
-inline bool is_readable(uint64_t address, uint64_t bytes) {
-  const uint64_t last = address + bytes - 1;
-  for (uint64_t at = address; at < last; at = (at | 4095) + 1) {
-    if (!is_readable_page(at)) return false;
-  }
-  return is_readable_page(last);
-}
 
 inline bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
   const iovec local = {to, bytes};
@@ -72,18 +19,89 @@ inline bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
+// The kernel reads a set of signals from there before it finds that it knows no such change of one:
+// the cheapest system call that fails instead of faulting, and one that every sandbox permits.
+inline bool is_there(uint64_t address) {
+  constexpr int kNoSuchChange = -1;
+  const ErrnoKeeper keep;
+  syscall(SYS_rt_sigprocmask, kNoSuchChange, address & ~uint64_t{7}, nullptr, 8);
+  return errno == EINVAL;
+}
+
 template <typename T>
-T at(uint64_t object, uint64_t offset) {
-  T value = {};
-  const uint64_t address = object + offset;
-  const Reading* const reading = Reading::current();
-  const bool is_known = reading != nullptr && reading->knows(address, sizeof value);
-  if (!is_known && reads_another()) {
-    if (!copy_carefully(&value, address, sizeof value)) value = {};
-  } else if (is_known || is_readable(address, sizeof value)) {
-    memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
-  }
+T field(const char* object, uint64_t offset) {
+  T value;
+  memcpy(&value, object + offset, sizeof value);
   return value;
 }
+
+// Of one walk, which remembers the pages that it found to be there: memory of the thread itself,
+// with the part of its stack that is in use, or of another one, which may be gone any time and is
+// copied by the kernel.
+class Reading {
+ public:
+  explicit Reading(const StackBounds& in_use) : stack_(in_use) {}
+  static Reading of_another() { return Reading(); }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  bool is_of_another() const { return is_of_another_; }
+
+  // 0 where nothing is.
+  template <typename T>
+  T at(uint64_t object, uint64_t offset) {
+    T value = {};
+    const uint64_t address = object + offset;
+    if (knows(address, sizeof value) || can_read(address, sizeof value)) {
+      memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+    } else if (is_of_another_ && !copy_carefully(&value, address, sizeof value)) {
+      value = {};
+    }
+    return value;
+  }
+
+  // The beginning of an object: where it is or, of another thread's, as copied into `room`.
+  // nullptr: it is not there.
+  const char* look_at(uint64_t object, uint64_t bytes, char* room) {
+    if (knows(object, bytes) || can_read(object, bytes)) {
+      return reinterpret_cast<const char*>(object);
+    }
+    return is_of_another_ && copy_carefully(room, object, bytes) ? room : nullptr;
+  }
+
+  // Whether all of it may be read as it is.
+  [[gnu::noinline]] bool can_read(uint64_t address, uint64_t bytes) {
+    if (is_of_another_) return false;
+    const uint64_t last = address + bytes - 1;
+    for (uint64_t at = address; at < last; at = (at | 4095) + 1) {
+      if (!can_read_page(at)) return false;
+    }
+    return can_read_page(last);
+  }
+
+ private:
+  Reading() : is_of_another_(true) {}
+
+  bool knows(uint64_t address, uint64_t bytes) const {
+    const uint64_t page = address / 4096;
+    return pages_[page % kPages] == page && address % 4096 + bytes <= 4096;
+  }
+
+  bool can_read_page(uint64_t address) {
+    const uint64_t page = address / 4096;
+    uint64_t& known = pages_[page % kPages];
+    if (known == page) return true;
+    if (page == 0) return false;
+    const bool is_of_stack = page >= stack_.low / 4096 && page * 4096 < stack_.high;
+    if (!is_of_stack && !is_there(address)) return false;
+    known = page;
+    return true;
+  }
+
+  static constexpr uint64_t kPages = 64;
+  const bool is_of_another_ = false;
+  const StackBounds stack_;
+  uint64_t pages_[kPages] = {~uint64_t{0}};  // the first one is never there
+};
 
 }  // namespace sonde::cpu

@@ -81,13 +81,18 @@ struct Interruption {
   const ucontext_t* context;
 };
 
+// A clock that was not asked may be ahead a little of what it says when it is.
+uint64_t since(uint64_t before_ns, uint64_t now_ns) {
+  return now_ns > before_ns ? now_ns - before_ns : 0;
+}
+
 void take(void* argument) {
   const auto& interruption = *static_cast<const Interruption*>(argument);
   ThreadSampler& self = *interruption.self;
   const uint64_t begin = g_agent->ticks();
-  const uint64_t cpu_ns = thread_cpu_ns();
-  const uint64_t elapsed_ns = cpu_ns - self.last_cpu_ns;
-  self.last_cpu_ns = cpu_ns;
+  const uint64_t cpu_ns = cpu_ns_of_this(self);
+  const uint64_t elapsed_ns = since(self.last_cpu_ns, cpu_ns);
+  self.last_cpu_ns += elapsed_ns;
   self.now.by_timer = agent::load(self.timer) >= 0;
   const uint32_t missed = self.missed + schedule_next(self, cpu_ns, elapsed_ns);
   self.missed = 0;
@@ -98,10 +103,11 @@ void take(void* argument) {
   self.now.cost_ns = self.cost_ns;
   check_memory();
   unwind(*interruption.context, self.bounds, self.now.moment.stack);
-  walk_python(g_agent, self.now.moment.python);
+  walk_python(g_agent, part_in_use(self.bounds, stack_pointer_of(*interruption.context)),
+              self.now.moment.python);
   if (self.python == 0) agent::store(self.python, python_state());
   record_or_keep(self, true);
-  const uint64_t cost = thread_cpu_ns() - cpu_ns;
+  const uint64_t cost = since(cpu_ns, cpu_ns_of_this(self));
   self.cost_ns = cost < UINT32_MAX ? static_cast<uint32_t>(cost) : UINT32_MAX;
 }
 

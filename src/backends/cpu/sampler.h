@@ -19,6 +19,7 @@
 
 #include "backends/cpu/packing.h"
 #include "backends/cpu/perf_event.h"
+#include "backends/cpu/thread_clock.h"
 
 namespace sonde::cpu {
 
@@ -69,8 +70,9 @@ struct ThreadSampler {
   uint32_t rests = 0;          // its alternate stack has no room for a signal
   uint64_t rests_from_ns = 0;  // of its CPU time
   uint32_t at_launch = 0;      // takes a launch's stack: its memory is in use (launches.cpp)
-  uint64_t last_cpu_ns = 0;    // of the thread, at its last sample
-  uint64_t due_ns = 0;         // when its next one is due, in CPU time
+  ThreadClock clock;
+  uint64_t last_cpu_ns = 0;  // of the thread, at its last sample
+  uint64_t due_ns = 0;       // when its next one is due, in CPU time
   uint64_t random = 0;
   uint32_t missed = 0, cost_ns = 0;
   uint32_t has_waiting = 0;

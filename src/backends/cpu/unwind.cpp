@@ -66,12 +66,8 @@ void remember(uint64_t key, const Row& row) {
 // that fails instead of faulting.
 class Memory {
  public:
-  Memory(const StackBounds& bounds, uint64_t stack_pointer) {
-    if (stack_pointer >= bounds.low && stack_pointer < bounds.high) {
-      low_ = stack_pointer - kRedZone;
-      high_ = bounds.high;
-    }
-  }
+  explicit Memory(const StackBounds& in_use)
+      : low_(in_use.high != 0 ? in_use.low - kRedZone : 0), high_(in_use.high) {}
 
   bool read(uint64_t address, uint64_t& word) {
     if (address >= low_ && address <= high_ - 8 && high_ != 0) {
@@ -110,7 +106,7 @@ class Memory {
   }
 
   static constexpr uint32_t kMostReads = 64;
-  uint64_t low_ = 0, high_ = 0;
+  const uint64_t low_, high_;
   uint64_t copied_from_ = 0, copied_ = 0;
   uint32_t reads_ = 0;
   char copy_[2048];
@@ -123,15 +119,14 @@ constexpr int kGregOfDwarf[kRegisters] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, RE
 class Walk {
  public:
   Walk(const ucontext_t& context, const StackBounds& bounds, Stack& stack)
-      : memory_(bounds, static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP])), stack_(stack) {
+      : memory_(part_in_use(bounds, stack_pointer_of(context))), stack_(stack) {
     for (uint32_t i = 0; i < kRegisters; ++i) {
       registers_[i] = static_cast<uint64_t>(context.uc_mcontext.gregs[kGregOfDwarf[i]]);
     }
     known_ = (1u << kRegisters) - 1;
   }
 
-  Walk(uint64_t pc, uint64_t stack_pointer, Stack& stack)
-      : memory_(StackBounds(), stack_pointer), stack_(stack) {
+  Walk(uint64_t pc, uint64_t stack_pointer, Stack& stack) : memory_(StackBounds()), stack_(stack) {
     memset(registers_, 0, sizeof registers_);
     registers_[kReturnAddress] = pc;
     registers_[kRsp] = stack_pointer;
@@ -363,6 +358,11 @@ bool Walk::step_by_guess() {
 
 }  // namespace
 
+StackBounds part_in_use(const StackBounds& bounds, uint64_t stack_pointer) {
+  if (stack_pointer < bounds.low || stack_pointer >= bounds.high) return {};
+  return {stack_pointer, bounds.high};
+}
+
 void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack) {
   Walk(context, bounds, stack).run();
 }
@@ -373,7 +373,7 @@ void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack) {
 
 bool memory_is_readable() {
   uint64_t word = 0;
-  return Memory(StackBounds(), 0).read(reinterpret_cast<uint64_t>(&word), word);
+  return Memory(StackBounds()).read(reinterpret_cast<uint64_t>(&word), word);
 }
 
 void forget_remembered() { __atomic_fetch_add(&g_generation, 1, __ATOMIC_RELAXED); }

@@ -18,6 +18,11 @@ namespace sonde::cpu {
 struct StackBounds {
   uint64_t low = 0, high = 0;
 };
+inline uint64_t stack_pointer_of(const ucontext_t& context) {
+  return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
+}
+// The part that is, or nothing where the stack pointer is on another stack.
+StackBounds part_in_use(const StackBounds& bounds, uint64_t stack_pointer);
 
 struct Frame {
   uint64_t address;  // within the instruction that runs or called

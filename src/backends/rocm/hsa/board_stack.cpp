@@ -94,10 +94,11 @@ bool keep(const cpu::Moment& moment, wire::BoardStack* stack) {
 
 void walk(const ucontext_t& here, wire::BoardStack* stack) {
   cpu::Moment& moment = g_room.moment;
-  unwind(here, bounds_of(stack->tid), moment.stack);
+  const cpu::StackBounds bounds = bounds_of(stack->tid);
+  unwind(here, bounds, moment.stack);
   leave_out_ours(moment.stack);
   cpu::find_python(nullptr);
-  cpu::walk_python(&g_naming, moment.python);
+  cpu::walk_python(&g_naming, cpu::part_in_use(bounds, cpu::stack_pointer_of(here)), moment.python);
   keep(moment, stack);
 }
 
