@@ -62,19 +62,32 @@ std::vector<std::string> parts_of(const std::string& base) {
   return parts;
 }
 
-void remove_stray_part(const std::string& current, const std::string& session) {
-  const auto base = base_of_part(current);
-  if (!base) return;
-  const std::string number = fs::path(current).stem().extension().string().substr(1);
-  const std::string next = part_name(*base, static_cast<int>(parse_int(number).value_or(0)) + 1);
+namespace {
+
+// The part `step` behind this one, if it is there and has not let go of the session.
+std::optional<std::string> neighbour(const std::string& part, int step,
+                                     const std::string& session) {
+  const auto base = base_of_part(part);
+  if (!base) return std::nullopt;
+  const std::string number = fs::path(part).stem().extension().string().substr(1);
+  std::string other = part_name(*base, static_cast<int>(parse_int(number).value_or(0)) + step);
   std::error_code error;
-  if (!fs::exists(next, error)) return;
-  bool is_ours = false;
-  if (auto database = store::open_input(next)) {
-    const auto owner = store::unfinished_session(*database);
-    is_ours = owner && *owner == session;
-  }
-  if (is_ours) fs::remove(next, error);
+  if (!fs::exists(other, error)) return std::nullopt;
+  auto database = store::open_input(other);
+  if (!database) return std::nullopt;
+  const auto owner = store::unfinished_session(*database);
+  return owner && *owner == session ? std::optional(std::move(other)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> part_not_ended(const std::string& current, const std::string& session) {
+  return neighbour(current, -1, session);
+}
+
+void remove_stray_part(const std::string& current, const std::string& session) {
+  std::error_code error;
+  if (const auto next = neighbour(current, 1, session)) fs::remove(*next, error);
 }
 
 Parts::Parts(const RotationOptions& options, std::string session, uint64_t session_id,

@@ -28,6 +28,10 @@ std::optional<std::string> base_of_part(const std::string& part);
 // The parts that there are beside each other, in their order.
 std::vector<std::string> parts_of(const std::string& base);
 
+// The part before the one that a session names, if its recorder was killed between naming that and
+// letting go of the other: nothing new is in the one behind it yet, and the session goes on here.
+std::optional<std::string> part_not_ended(const std::string& current, const std::string& session);
+
 // Removes the part behind the one that a session goes on with: its recorder was killed just before
 // it went on there, and all that is in it is in the other still.
 void remove_stray_part(const std::string& current, const std::string& session);

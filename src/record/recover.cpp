@@ -102,6 +102,12 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   SONDE_ASSIGN(auto control, wire::Control::open(session));
   auto recorded = read_output_name(session);
   if (!recorded && output.empty()) return std::move(recorded).error();
+  if (recorded) {
+    if (auto before = part_not_ended(*recorded, session)) {
+      SONDE_TRY(write_output_name(session, *before));
+      recorded = std::move(*before);
+    }
+  }
   std::error_code ignored;
   const std::string path = output.empty() ? *recorded : fs::absolute(output, ignored).string();
   Outcome outcome;

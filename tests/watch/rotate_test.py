@@ -29,12 +29,12 @@ LIMIT_SECONDS = 120
 class Rotated(ToolCase):
     sonde = storm = ""
 
-    def start(self, *options):
+    def start(self, *options, under=()):
         self.board = self.folder / "progress"
         self.board.write_bytes(bytes(8 * (THREADS + 2)))
         self.base = self.folder / "t.rpd"
         self.recorder = subprocess.Popen(
-            [self.sonde, "record", "-q", "--metrics", "off", *options, "-o", str(self.base), "--", self.storm,
+            [*under, self.sonde, "record", "-q", "--metrics", "off", *options, "-o", str(self.base), "--", self.storm,
              str(self.board), str(THREADS)], stdin=subprocess.DEVNULL)
         self.addCleanup(self.stop)
 
@@ -163,9 +163,7 @@ class Rotated(ToolCase):
             self.assertEqual(recorder.wait(LIMIT_SECONDS), 7)
         self.assertEqual([path.name for path in self.folder.glob("*.rpd")], ["t.rpd"])
 
-    def test_a_recorder_that_is_killed_leaves_parts_that_are_whole_and_one_to_recover(self):
-        self.start("--rotate", "1s", "--spool-dir", str(self.folder))
-        self.wait_for(lambda: len(self.parts()) >= 3)
+    def kill_and_recover(self):
         self.recorder.kill()
         self.recorder.wait(LIMIT_SECONDS)
         with open(self.board, "r+b") as file, mmap.mmap(file.fileno(), 0) as words:
@@ -179,6 +177,25 @@ class Rotated(ToolCase):
         self.run_tool("merge", *parts, "-o", "joined.rpd")
         self.check_links(self.folder / "joined.rpd")
         self.assertEqual(self.sql(self.folder / "joined.rpd", "select count(*) from rocpd_op"), [(self.counted(),)])
+
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
+    def test_a_recorder_that_is_killed_between_naming_a_part_and_ending_the_one_before(self):
+        # The fifth, after those of two parts: of the file of the session that names the third.
+        delays = ("strace", "-D", "-qq", "-o", str(self.folder / "calls"), "-e", "trace=rename", "-e",
+                  "inject=rename:delay_exit=3000000:when=5")
+        if subprocess.run([*delays, "true"], check=False).returncode != 0:
+            self.skipTest("needs an strace that delays calls")
+        self.start("--rotate", "1s", "--spool-dir", str(self.folder), under=delays)
+        def named():
+            return [path.read_text() for path in self.folder.glob("sonde-*/output")]
+        self.wait_for(lambda: named() == [str(self.folder / "t.0003.rpd")])
+        self.kill_and_recover()
+        self.assertIn(len(self.parts()), (2, 3))  # 3 where the machine was too busy to kill it in time
+
+    def test_a_recorder_that_is_killed_leaves_parts_that_are_whole_and_one_to_recover(self):
+        self.start("--rotate", "1s", "--spool-dir", str(self.folder))
+        self.wait_for(lambda: len(self.parts()) >= 3)
+        self.kill_and_recover()
 
     def test_of_a_program_that_is_killed_each_part_has_all_that_it_had_seen_end(self):
         self.start("--rotate", "1s")
