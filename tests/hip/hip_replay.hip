@@ -1,12 +1,14 @@
-// hip_replay [held|flag|hands|box|graph|ipc]: kernels that change what they read, in every kind of memory, beside
+// hip_replay [held|flag|hands|box|graph|ipc|gone]: kernels that change what they read, in every kind of memory, beside
 // copies and on several streams and GPUs. Prints sums that are wrong if one ran once too often or
 // on wrong data.
 //
 // With "held" a copy waits for a function of the host's while a kernel runs on another stream; with
 // "flag" kernels wait for what the host writes, once, with "hands" three times in turn; with "box" it
 // writes beside a word of theirs. With "graph" kernels and copies are nodes of a graph; with "ipc" two
-// processes' kernels change the memory of one, which the other opens, one after the other.
+// processes' kernels change the memory of one, which the other opens, one after the other. With
+// "gone" half of the host's memory that a kernel knows has been given back, and is still registered.
 #include <hip/hip_runtime.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +43,10 @@ __global__ void replay_globals(int n) {
 __global__ void replay_static_out(int* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = replay_static[i];
+}
+__global__ void replay_beside(int* p, const int* never_read, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] = p[i] * 3 + (never_read != nullptr ? 1 : 0);
 }
 struct Node {
   int* there;
@@ -347,6 +353,21 @@ void ipc() {
   pass(up[1]);
 }
 
+void gone() {
+  constexpr size_t kBytes = 4 << 20;
+  void* const host =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (host == MAP_FAILED) std::exit(1);
+  int *known = nullptr, *there = device_ints();
+  MUST(hipHostRegister(host, kBytes, hipHostRegisterDefault));
+  MUST(hipHostGetDevicePointer(reinterpret_cast<void**>(&known), host, 0));
+  MUST(hipDeviceSynchronize());
+  munmap(static_cast<char*>(host) + kBytes / 2, kBytes / 2);
+  replay_beside<<<kGroups, kGroup>>>(there, known, kItems);
+  MUST(hipDeviceSynchronize());
+  print_device("there", there);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -372,6 +393,10 @@ int main(int count, char** arguments) {
   }
   if (count > 1 && std::strcmp(arguments[1], "ipc") == 0) {
     ipc();
+    return 0;
+  }
+  if (count > 1 && std::strcmp(arguments[1], "gone") == 0) {
+    gone();
     return 0;
   }
   streams();

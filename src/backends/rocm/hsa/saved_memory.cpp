@@ -1,8 +1,11 @@
 // What the program has allocated, and what was in it before a kernel ran.
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -47,8 +50,36 @@ uint32_t flags_of(Pool pool) {
   return flags;
 }
 
+void free_copies(Block* block) {
+  if (block->gpu != nullptr) {
+    if (block->before != nullptr) next().memory_pool_free(block->before);
+    if (block->after != nullptr) next().memory_pool_free(block->after);
+  } else {
+    free(block->before);
+    free(block->after);
+  }
+  block->before = block->after = nullptr;
+}
+
+// HIP keeps the host's memory locked after a copy, also when the program has given it back. Where
+// something has been allocated since, that memory is gone.
+void forget_stale(const Block& allocated) {
+  for (size_t i = g_count; i-- > 0;) {
+    const Block& old = g_blocks[i];
+    const bool locked = old.gpu == nullptr && old.pool.handle == 0;
+    if (!locked || old.address >= allocated.address + allocated.bytes ||
+        allocated.address >= old.address + old.bytes) {
+      continue;
+    }
+    free_copies(&g_blocks[i]);
+    if (old.shared) g_unsaved[kShared].fetch_sub(1);
+    g_blocks[i] = g_blocks[--g_count];
+  }
+}
+
 void add(const Block& block) {
   const Locked locked;
+  if (block.pool.handle != 0) forget_stale(block);
   if (g_count == g_room) {
     const size_t room = g_room != 0 ? 2 * g_room : 256;
     auto* grown = static_cast<Block*>(realloc(g_blocks, room * sizeof(Block)));
@@ -60,17 +91,6 @@ void add(const Block& block) {
     g_room = room;
   }
   g_blocks[g_count++] = block;
-}
-
-void free_copies(Block* block) {
-  if (block->gpu != nullptr) {
-    if (block->before != nullptr) next().memory_pool_free(block->before);
-    if (block->after != nullptr) next().memory_pool_free(block->after);
-  } else {
-    free(block->before);
-    free(block->after);
-  }
-  block->before = block->after = nullptr;
 }
 
 template <typename Which>
@@ -121,15 +141,35 @@ bool save_to(const Block& block, void** copied) {
   return copy(*block.gpu, *copied, pointer(block.address), block.bytes);
 }
 
-bool save_block(Block* block) {
-  if (block->gpu == nullptr) {
-    if (block->before == nullptr) block->before = malloc(block->bytes);
-    if (block->after == nullptr) block->after = malloc(block->bytes);
-    if (block->before == nullptr || block->after == nullptr) return false;
-    memcpy(block->before, pointer(block->address), block->bytes);
-    return true;
+// False if it is not there any more, as a part of memory that stayed locked may be.
+bool read_host(const Block& block, void* to) {
+  auto* place = static_cast<char*>(to);
+  for (size_t done = 0; done < block.bytes;) {
+    const iovec local = {place + done, block.bytes - done};
+    const iovec remote = {pointer(block.address + done), block.bytes - done};
+    const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    if (got > 0) {
+      done += static_cast<size_t>(got);
+    } else if (got < 0 && errno != EFAULT) {  // a sandbox forbids to ask
+      memcpy(place + done, pointer(block.address + done), block.bytes - done);
+      return true;
+    } else {
+      return false;
+    }
   }
-  return save_to(*block, &block->before);
+  return true;
+}
+
+bool save_block(Block* block) {
+  if (block->gpu != nullptr) return save_to(*block, &block->before);
+  if (block->before == nullptr) block->before = malloc(block->bytes);
+  if (block->after == nullptr) block->after = malloc(block->bytes);
+  if (block->before == nullptr || block->after == nullptr) return false;
+  if (!read_host(*block, block->before)) {
+    block->used = false;
+    free_copies(block);
+  }
+  return true;
 }
 
 bool is_within(uint64_t address, uint64_t start, size_t bytes) {
