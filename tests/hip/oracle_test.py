@@ -138,11 +138,14 @@ def calls_of_output(output):
 
 
 def figures(database):
-    """What is the same with every version of HIP and ROCr: addresses are not, nor are the names that HIP 6
-    gave to what HIP 5 called without R0600."""
+    """What is the same with every version of HIP and ROCr: addresses and times are not, nor are the names that
+    HIP 6 gave to what HIP 5 called without R0600."""
+    def steady(arguments):
+        return re.sub(r"\bms = [0-9.e+-]+", "ms = time", re.sub("0x[0-9a-f]+", "address", arguments or ""))
+
     count = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
              for name in ("rocpd_op", "rocpd_api_ops")}
-    calls = sorted(f"{name.removesuffix('R0600')} {re.sub('0x[0-9a-f]+', 'address', arguments or '')}"
+    calls = sorted(f"{name.removesuffix('R0600')} {steady(arguments)}"
                    for name, arguments in database.execute(
                        "SELECT apiName, args FROM api WHERE domain IN ('hip', 'hsa')"))
     digest = hashlib.sha256("\n".join(calls).encode()).hexdigest()[:8]
@@ -190,6 +193,7 @@ def main():
     parser.add_argument("--config")
     parser.add_argument("--calls", action="store_true")
     parser.add_argument("--hsa", action="store_true")
+    parser.add_argument("--timed", action="store_true", help="the program does what it has time for")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sonde-oracle-") as folder:
@@ -202,7 +206,8 @@ def main():
             problems += check_calls(database, "hip", calls_of_log(done.stderr))
         if options.hsa:
             problems += check_calls(database, "hsa", calls_of_output(done.stdout))
-        print(f"figures: {figures(database)}")
+        if not options.timed:
+            print(f"figures: {figures(database)}")
         database.close()
     more, apart = compare("kernels", log_kernels, kernels, True)
     problems += more

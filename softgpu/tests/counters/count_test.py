@@ -50,8 +50,8 @@ s_endpgm
 
 def assemble(kernels, folder):
     """The code object; None without an assembler."""
-    compiler = next((found for found in (shutil.which(name) for name in ("clang-15", "clang-16", "clang-14")) if found),
-                    None)
+    compiler = next((found for found in (shutil.which(f"clang-{version}") for version in (15, 16, *range(17, 23), 14))
+                     if found), None)
     if not compiler:
         return None
     source, output = os.path.join(folder, "kernels.s"), os.path.join(folder, "kernels.co")
