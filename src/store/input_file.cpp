@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "base/temporary_directory.h"
 #include "base/unique_fd.h"
 #include "base/unpack_limit.h"
+#include "store/unpack.h"
 
 namespace sonde::store {
 
@@ -69,36 +69,50 @@ Error not_sqlite(const std::string& path) {
                     "give an .rpd file, or a trace of another tool: sonde help import lists them");
 }
 
-struct GzipCloser {
-  void operator()(gzFile_s* file) const { gzclose_r(file); }
-};
+Result<std::string_view> read_piece(int fd, std::vector<char>& room, const std::string& path) {
+  for (;;) {
+    const ssize_t got = ::read(fd, room.data(), room.size());
+    if (got >= 0) return std::string_view(room.data(), static_cast<size_t>(got));
+    if (errno != EINTR) return errno_error("cannot read the file", path, errno);
+  }
+}
 
+// By its own loop and not by gzread(), which since zlib 1.3.2 does not tell that the checksum at
+// the end is missing.
 Status unpack_gzip(const std::string& from, const std::string& to) {
+  SONDE_ASSIGN(const UniqueFd input, open_for(from, O_RDONLY));
   SONDE_ASSIGN(const UniqueFd output, open_for(to, O_WRONLY | O_CREAT | O_EXCL));
-  const std::unique_ptr<gzFile_s, GzipCloser> input(gzopen(from.c_str(), "rbe"));
-  if (input == nullptr) return errno_error("cannot open the file", from, errno);
-  gzbuffer(input.get(), 256 * 1024);
-  std::vector<char> buffer(kCopyBytes);
+  const auto damaged =
+      make_error(ErrorCode::kBadData, "the gzip file is damaged or cut off", from, "copy it again");
+  std::vector<char> packed(kCopyBytes), plain(kCopyBytes);
+  SONDE_ASSIGN(std::string_view left, read_piece(input.get(), packed, from));
+  const auto unpacker = Unpacker::for_stream(left);
+  if (unpacker == nullptr) return damaged;
   const UnpackLimit limit(from);
-  uint64_t unpacked = 0;
-  for (bool first = true;; first = false) {
-    const int got = gzread(input.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
-    int code = Z_OK;
-    gzerror(input.get(), &code);
-    if (got < 0 || (got == 0 && code != Z_OK && code != Z_STREAM_END)) {
-      return make_error(ErrorCode::kBadData, "the gzip file is damaged or cut off", from,
-                        "copy it again");
+  uint64_t taken = left.size(), made = 0;
+  for (bool at_end = false;;) {
+    const size_t before = left.size();
+    const size_t some = unpacker->unpack(left, plain.data(), plain.size());
+    const bool stuck = some == 0 && left.size() == before;
+    if (!unpacker->error().empty() || (stuck && (before != 0 || at_end) && !unpacker->complete())) {
+      return damaged;
     }
-    if (got == 0 && !first) return ok_status();
     // Looked at before the rest is unpacked: this may be gigabytes of something else.
-    const std::string_view start(buffer.data(), static_cast<size_t>(got));
-    if (first && start.substr(0, kSqliteMagic.size()) != kSqliteMagic) {
+    const std::string_view start(plain.data(), some);
+    const bool is_over = stuck && at_end;
+    if (made == 0 && (some != 0 || is_over) &&
+        start.substr(0, kSqliteMagic.size()) != kSqliteMagic) {
       return make_error(ErrorCode::kBadData, "the gzip file does not hold an .rpd", from,
                         "give a gzip-compressed .rpd");
     }
-    unpacked += start.size();
-    SONDE_TRY(limit.check(static_cast<uint64_t>(gzoffset(input.get())), unpacked));
-    SONDE_TRY(write_all(output.get(), buffer.data(), start.size(), from));
+    if (is_over) return ok_status();
+    made += some;
+    SONDE_TRY(limit.check(taken, made));
+    SONDE_TRY(write_all(output.get(), start.data(), start.size(), from));
+    if (!left.empty() || at_end) continue;
+    SONDE_ASSIGN(left, read_piece(input.get(), packed, from));
+    taken += left.size();
+    at_end = left.empty();
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/unique_fd.h"
 #include "base/unpack_limit.h"
-#include "importers/input/unpack.h"
+#include "store/unpack.h"
 
 namespace sonde::importers {
 
@@ -34,7 +34,7 @@ struct Source::Impl {
   std::string path;
   UniqueFd fd;
   uint64_t total = 0, done = 0;
-  std::unique_ptr<Unpacker> unpacker;
+  std::unique_ptr<store::Unpacker> unpacker;
   std::vector<char> packed;
   std::string_view packed_left;
   bool packed_end = false;
@@ -105,7 +105,7 @@ Result<Source> Source::open(const std::string& path) {
     first += got;
   }
   impl->done = first;
-  impl->unpacker = Unpacker::for_stream({impl->packed.data(), first});
+  impl->unpacker = store::Unpacker::for_stream({impl->packed.data(), first});
   if (impl->unpacker == nullptr) {
     impl->head.assign(impl->packed.data(), first);
     impl->packed = {};

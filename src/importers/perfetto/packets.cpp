@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/unpack_limit.h"
-#include "importers/input/unpack.h"
+#include "store/unpack.h"
 
 namespace sonde::importers {
 
@@ -89,8 +89,8 @@ Result<bool> PerfettoPackets::next_outer(std::string_view& packet) {
 Status PerfettoPackets::unpack(uint32_t field, std::string_view compressed) {
   unpacked_.clear();
   compressed_bytes_ += compressed.size();
-  const auto unpacker =
-      field == kCompressedPackets ? Unpacker::for_zlib() : Unpacker::for_stream(compressed);
+  const auto unpacker = field == kCompressedPackets ? store::Unpacker::for_zlib()
+                                                    : store::Unpacker::for_stream(compressed);
   bool good = unpacker != nullptr;
   while (good && !unpacker->complete()) {
     const size_t used = unpacked_.size();

@@ -1,4 +1,5 @@
-// Unpacker: a compressed stream as plain bytes, piece by piece. Used by Source.
+// Unpacker: a compressed stream as plain bytes, piece by piece. Used for compressed .rpd files and
+// by importers.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace sonde::importers {
+namespace sonde::store {
 
 class Unpacker {
  public:
@@ -27,4 +28,4 @@ class Unpacker {
   std::string error_;
 };
 
-}  // namespace sonde::importers
+}  // namespace sonde::store

@@ -1,4 +1,4 @@
-#include "importers/input/unpack.h"
+#include "store/unpack.h"
 
 #include <zlib.h>
 
@@ -6,7 +6,7 @@
 #include <zstd.h>
 #endif
 
-namespace sonde::importers {
+namespace sonde::store {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::unique_ptr<Unpacker> Unpacker::for_stream(std::string_view begin) {
   return nullptr;
 }
 
-}  // namespace sonde::importers
+}  // namespace sonde::store
