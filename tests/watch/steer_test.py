@@ -6,6 +6,7 @@ ends early or misses a thread shows in the counts. No test gives --all: it would
 of the user as well.
 """
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -24,7 +25,8 @@ LIMIT_SECONDS = 120
 class Steered(ToolCase):
     sonde = ""
 
-    def begin(self, *options, name="t.rpd", program="steered.py"):
+    # Others may record on this machine, too, and call it t.rpd.
+    def begin(self, *options, name=f"t{os.getpid()}.rpd", program="steered.py"):
         self.trace = self.folder / name
         self.recorder = subprocess.Popen(
             [self.sonde, "record", "-q", *options, "-o", str(self.trace), "--", "/usr/bin/python3",
@@ -127,7 +129,7 @@ class Steered(ToolCase):
         self.work("first", 20)
         self.assertEqual(self.tell("mark", self.trace, "--text", "now\t\u00fc"), f"{self.trace}: marked\n")
         self.work("second", 20)
-        self.assertEqual(self.tell("mark", "t"), f"{self.trace}: marked\n")
+        self.assertEqual(self.tell("mark", self.trace.stem), f"{self.trace}: marked\n")
         self.end()
         database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
         times = {name: (first, last, processes) for name, first, last, processes in database.execute(
@@ -163,8 +165,8 @@ class Steered(ToolCase):
         self.begin("--no-start")
         first = self.trace
         (self.folder / "other").mkdir()
-        self.begin("--no-start", name="other/t.rpd")
-        made = subprocess.run([self.sonde, "start", "t"], capture_output=True, text=True, timeout=LIMIT_SECONDS,
+        self.begin("--no-start", name=f"other/{first.name}")
+        made = subprocess.run([self.sonde, "start", self.trace.stem], capture_output=True, text=True, timeout=LIMIT_SECONDS,
                               check=False, cwd="/")
         self.assertEqual(made.returncode, 2)
         self.assertIn(str(first), made.stderr)
