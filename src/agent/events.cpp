@@ -412,31 +412,31 @@ void dropped(const char* source, uint64_t count) {
 
 namespace {
 
-wire::OpRecord op_record(const sonde_op& op) {
-  wire::OpRecord record = {};
-  record.kind = op.kind;
-  record.queue = op.queue;
-  record.clock = op.clock;
-  record.status = op.status;
-  record.correlation = op.correlation;
-  record.queued = op.queued;
-  record.submitted = op.submitted;
-  record.start = op.start;
-  record.end = op.end;
-  record.bytes = op.bytes;
-  memcpy(record.grid, op.grid, sizeof record.grid);
-  memcpy(record.group, op.group, sizeof record.group);
-  record.flags = op.flags;
-  record.src = op.src;
-  record.dst = op.dst;
-  memcpy(record.size, op.size, sizeof record.size);
-  record.group_segment_bytes = op.group_segment_bytes;
-  record.private_segment_bytes = op.private_segment_bytes;
-  record.stream = op.stream;
-  record.src_device = op.src_device;
-  record.dst_device = op.dst_device;
-  return record;
+uint64_t pack(int16_t low, int16_t high) {
+  return static_cast<uint16_t>(low) | uint64_t{static_cast<uint16_t>(high)} << 16;
 }
+
+// The words of OpRecord behind its header. One by one: whoever filled `op` has stored its members
+// just now, and what is read of several of them at once would have to wait for the cache.
+void pack_op(wire::Packer& packer, const sonde_op& op) {
+  packer.add(pack(op.kind, op.queue), pack(op.clock, static_cast<uint32_t>(op.status)));
+  packer.add(op.correlation, op.queued);
+  packer.add(op.submitted, op.start);
+  packer.add(op.end, op.bytes);
+  packer.add(op.grid[0], op.grid[1]);
+  packer.add(op.grid[2], pack(op.group[0], op.group[1]));
+  packer.add(pack(op.group[2], op.flags), op.src);
+  packer.add(op.dst, op.size[0]);
+  packer.add(op.size[1], op.size[2]);
+  packer.add(pack(op.group_segment_bytes, op.private_segment_bytes), op.stream);
+  packer.add(pack(op.src_device, op.dst_device), 0);
+}
+static_assert(offsetof(wire::OpRecord, kind) == 8 && offsetof(wire::OpRecord, clock) == 16 &&
+              offsetof(wire::OpRecord, correlation) == 24 && offsetof(wire::OpRecord, grid) == 72 &&
+              offsetof(wire::OpRecord, group) == 96 && offsetof(wire::OpRecord, src) == 112 &&
+              offsetof(wire::OpRecord, group_segment_bytes) == 152 &&
+              offsetof(wire::OpRecord, stream) == 160 &&
+              offsetof(wire::OpRecord, src_device) == 168 && wire::kOpValues == 21);
 
 }  // namespace
 
@@ -450,10 +450,8 @@ void op(const sonde_op* op) {
   constexpr uint64_t kRoom = sizeof(wire::RecordHeader) + wire::packed_room(wire::kOpValues);
   char* place = ring != nullptr ? reserve(ring, kRoom) : nullptr;
   if (place == nullptr) return lost(DropSource::kOp);
-  const wire::OpRecord record = op_record(*op);
-  const auto* words = reinterpret_cast<const uint64_t*>(&record);
   wire::Packer packer(place + sizeof(wire::RecordHeader), wire::kOpValues);
-  packer.add(words + 1, wire::kOpValues);
+  pack_op(packer, *op);
   commit_packed(ring, place, RecordType::kPackedOp, wire::kOpValues, op->name, packer.end());
 }
 

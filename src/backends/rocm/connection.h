@@ -34,9 +34,9 @@ struct Launch {
   uint32_t flags;  // SONDE_OP_* flags of its ops
   uint32_t name;   // intern()ed, of the kernel; where HIP reports the ops itself
 };
-extern thread_local Launch t_launch;
+extern constinit thread_local Launch t_launch;
 // The function of HIP that the thread has called last, or nullptr.
-extern thread_local const char* t_called;
+extern constinit thread_local const char* t_called;
 
 // Set once the HSA part has hooked the runtime and so reports the ops: HIP's own records are not
 // wanted then.

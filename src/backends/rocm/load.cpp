@@ -14,8 +14,8 @@
 namespace sonde::rocm {
 
 const Agent* g_agent;
-thread_local Launch t_launch;
-thread_local const char* t_called;
+constinit thread_local Launch t_launch = {};
+constinit thread_local const char* t_called = nullptr;
 bool g_hsa_reports_ops;
 bool g_hip_reports_calls;
 bool g_hip_callbacks;

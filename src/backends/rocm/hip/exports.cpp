@@ -13,7 +13,7 @@
 
 namespace sonde::hip {
 
-thread_local uint32_t t_depth;
+constinit thread_local uint32_t t_depth = 0;
 
 namespace {
 
@@ -44,15 +44,25 @@ int call(A... values) {
 
 }  // namespace
 
+namespace {
+
+enum Wanted : int { kNotKnown, kYes, kNo };
+int g_wanted = kNotKnown;
+
+[[gnu::noinline]] int find_wanted() {
+  const ErrnoKeeper keep;
+  const int known = rocm::wanted("hip") && rocm::connect() ? kYes : kNo;
+  if (known == kYes) prepare_functions(has_newer_data());
+  __atomic_store_n(&g_wanted, known, __ATOMIC_RELEASE);
+  return known;
+}
+
+}  // namespace
+
 bool watching(const FunctionInfo& function) {
-  enum : int { kNotKnown, kYes, kNo };
-  static int state;
-  int known = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
-  if (known == kNotKnown) {
-    const ErrnoKeeper keep;
-    known = rocm::wanted("hip") && rocm::connect() ? kYes : kNo;
-    if (known == kYes) prepare_functions(has_newer_data());
-    __atomic_store_n(&state, known, __ATOMIC_RELEASE);
+  int known = __atomic_load_n(&g_wanted, __ATOMIC_ACQUIRE);
+  if (known == kNotKnown) [[unlikely]] {
+    known = find_wanted();
   }
   rocm::t_called = function.name;
   return known == kYes && rocm::recording();

@@ -8,7 +8,8 @@
 
 namespace sonde::hip {
 
-extern thread_local uint32_t t_depth;  // of calls through our functions
+// Of calls through our functions.
+extern constinit thread_local uint32_t t_depth;
 
 // Whether calls are recorded here at the moment. Finds the agent the first time, and notes which
 // function the program calls.

@@ -163,10 +163,8 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   entry.kernarg = packet.kernarg;
   entry.packet = static_cast<uint32_t>(queue.written.load(std::memory_order_relaxed));
   entry.queue = static_cast<uint8_t>(queue.place);
-  for (int i = 0; i < 3; ++i) {
-    entry.grid[i] = packet.grid[i];
-    entry.group[i] = packet.group[i];
-  }
+  memcpy(entry.grid, packet.grid, sizeof entry.grid);
+  memcpy(entry.group, packet.group, sizeof entry.group);
   entry.dimensions = static_cast<uint8_t>(packet.setup & 3);
   entry.group_bytes = packet.group_segment_bytes;
   entry.private_bytes = packet.private_segment_bytes;

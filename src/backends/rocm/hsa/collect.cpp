@@ -138,22 +138,30 @@ void advance(Queue* queue, uint64_t consumed) {
   }
 }
 
+// Each member is named, so that the compiler need not clear all of it first.
 struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch) {
-  struct sonde_op op = {};
-  op.kind = SONDE_OP_KERNEL;
-  op.name = dispatch.name;
-  op.queue = queue.id;
-  op.clock = g_clock;
-  op.correlation = dispatch.launch.correlation;
-  op.stream = dispatch.launch.stream;
-  op.flags = dispatch.launch.flags;
-  for (int i = 0; i < 3; ++i) {
-    op.grid[i] = dispatch.grid[i];
-    op.group[i] = dispatch.group[i];
-  }
-  op.group_segment_bytes = dispatch.group_segment_bytes;
-  op.private_segment_bytes = dispatch.private_segment_bytes;
-  return op;
+  return {.kind = SONDE_OP_KERNEL,
+          .name = dispatch.name,
+          .queue = queue.id,
+          .clock = g_clock,
+          .correlation = dispatch.launch.correlation,
+          .queued = 0,
+          .submitted = 0,
+          .start = 0,
+          .end = 0,
+          .bytes = 0,
+          .grid = {dispatch.grid[0], dispatch.grid[1], dispatch.grid[2]},
+          .group = {dispatch.group[0], dispatch.group[1], dispatch.group[2]},
+          .status = 0,
+          .src = 0,
+          .dst = 0,
+          .size = {0, 0, 0},
+          .group_segment_bytes = dispatch.group_segment_bytes,
+          .private_segment_bytes = dispatch.private_segment_bytes,
+          .flags = dispatch.launch.flags,
+          .src_device = 0,
+          .dst_device = 0,
+          .stream = dispatch.launch.stream};
 }
 
 void collect_claimed(Queue* queue) {

@@ -118,8 +118,8 @@ void pass_on(Queue* queue, DispatchPacket packet) {
   put(queue, &packet);
 }
 
-Launch launch_of(const Queue& queue, uint64_t index) {
-  const Reservation& reservation = queue.reservations[index % queue.reservation_count];
+const Launch& launch_of(const Queue& queue, uint64_t index) {
+  const Reservation& reservation = reservation_of(queue, index);
   return reservation.index_plus_1.load(std::memory_order_acquire) == index + 1 ? reservation.launch
                                                                                : t_launch;
 }
@@ -212,8 +212,11 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
     return write(packets, count);
   }
   for (uint64_t i = 0; i < count; ++i, ++packet) {
-    if (type_of(packet) == kDispatchPacket && watching()) {
-      dispatch_packet(queue, *packet, launch_of(*queue, index + i));
+    const Launch& launch = launch_of(*queue, index + i);
+    // A launch that was recorded has its op, even where recording has ended since.
+    const bool is_recorded = (launch.correlation != 0 || rocm::recording()) && !dormant();
+    if (type_of(packet) == kDispatchPacket && is_recorded) {
+      dispatch_packet(queue, *packet, launch);
     } else {
       pass_on(queue, *packet);
     }

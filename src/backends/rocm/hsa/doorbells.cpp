@@ -70,20 +70,24 @@ void raise(Queue* queue, uint64_t rung) {
   }
 }
 
-// Whether the thread rings in our place.
-bool defer(Queue* queue, QueueMemory* handle, uint64_t rung) {
+bool has_room_for_all(const Queue& queue, const QueueMemory* handle) {
+  const uint64_t written = next().queue_load_write_index_relaxed(handle);
+  const uint64_t handled = queue.handled.load(std::memory_order_relaxed);
+  // A packet may become two.
+  return written <= handled || has_room(queue, 2 * (written - handled));
+}
+
+// Whether the thread rings in our place: it does already, or there may be no room.
+[[gnu::noinline, gnu::cold]] bool defer(Queue* queue, QueueMemory* handle, uint64_t rung) {
   if (queue->ringing.load() == kRinging) {
     raise(queue, rung);
     if (queue->ringing.load() == kRinging) return true;
+    if (has_room_for_all(*queue, handle)) return false;
   }
-  const uint64_t written = next().queue_load_write_index_relaxed(handle);
-  const uint64_t handled = queue->handled.load(std::memory_order_relaxed);
-  // A packet may become two.
-  if (written <= handled || has_room(*queue, 2 * (written - handled))) return false;
   const ErrnoKeeper keep;
   collect_queue(queue);
   if (any_program_signals()) collect_program_signals();
-  if (has_room(*queue, 2 * (written - handled)) || !start_ringer(queue)) return false;
+  if (has_room_for_all(*queue, handle) || !start_ringer(queue)) return false;
   raise(queue, rung);
   queue->ringing.store(kRinging);
   if (!start_ringer(queue)) {  // it has left meanwhile, and there is no other
@@ -99,7 +103,9 @@ template <auto Member>
 void store(Signal signal, int64_t value) {
   QueueMemory* handle = nullptr;
   Queue* queue = queue_of_doorbell(signal, &handle);
-  if (queue == nullptr || !defer(queue, handle, static_cast<uint64_t>(value) + 1)) {
+  const bool is_plain = queue == nullptr ||
+                        (queue->ringing.load() == kNotRinging && has_room_for_all(*queue, handle));
+  if (is_plain || !defer(queue, handle, static_cast<uint64_t>(value) + 1)) [[likely]] {
     (next().*Member)(signal, value);
   }
 }

@@ -76,9 +76,11 @@ void destroy_chain(Dispatch* dispatch) {
 
 bool has_reservations(Queue* queue, uint32_t packets) {
   if (queue->reservation_count < packets) {
+    uint64_t count = 1;
+    while (count < packets) count *= 2;
     free(queue->reservations);
-    queue->reservations = static_cast<Reservation*>(calloc(packets, sizeof(Reservation)));
-    queue->reservation_count = queue->reservations != nullptr ? packets : 0;
+    queue->reservations = static_cast<Reservation*>(calloc(count, sizeof(Reservation)));
+    queue->reservation_count = queue->reservations != nullptr ? count : 0;
   }
   for (uint64_t i = 0; i < queue->reservation_count; ++i) {
     queue->reservations[i].index_plus_1.store(0, std::memory_order_relaxed);
@@ -210,7 +212,7 @@ void reserve(const QueueMemory* handle, uint64_t first, uint64_t count) {
   if (queue == nullptr) return;
   if (count > queue->reservation_count) count = queue->reservation_count;
   for (uint64_t i = first; i < first + count; ++i) {
-    Reservation& reservation = queue->reservations[i % queue->reservation_count];
+    Reservation& reservation = reservation_of(*queue, i);
     reservation.launch = t_launch;
     reservation.index_plus_1.store(i + 1, std::memory_order_release);
   }

@@ -67,8 +67,8 @@ struct Queue {
   // Of the collector's: before the front of the list. It is over, but a packet behind it may still
   // wait for its signal until the next one is over as well.
   Dispatch* over;
-  Reservation* reservations;  // as many as the queue has packets
-  uint64_t reservation_count;
+  Reservation* reservations;   // as many as the queue has packets
+  uint64_t reservation_count;  // a power of two
   // Of doorbells.cpp.
   std::atomic<uint64_t> handled;  // packets that the program's queue was relieved of
   std::atomic<uint64_t> rung;  // the highest value of the doorbell that the thread stores, plus 1
@@ -77,6 +77,11 @@ struct Queue {
   std::atomic<bool> ending;  // nobody waits for room any more
   Queue* next;
 };
+
+// Without a division, of which each launch would make two.
+inline Reservation& reservation_of(const Queue& queue, uint64_t index) {
+  return queue.reservations[index & (queue.reservation_count - 1)];
+}
 
 inline bool idle(const Queue& queue) {
   if (queue.dead.load(std::memory_order_relaxed)) return true;
