@@ -37,6 +37,27 @@ uint32_t item_amdgcn_writelane(Item* i, uint32_t v, uint32_t to, uint32_t old) {
   return i->lane == to ? v : old;
 }
 
+/* By the names that they have since LLVM 19, where values may be wider. */
+uint32_t lane_amdgcn_readfirstlane_i32(Item* i, uint32_t site, uint32_t v) {
+  return lane_amdgcn_readfirstlane(i, site, v);
+}
+uint64_t lane_amdgcn_readfirstlane_i64(Item* i, uint32_t site, uint64_t v) {
+  const Meeting* m = meet(i, site, v, 0);
+  return m->a[__builtin_ctzll(m->active)];
+}
+uint32_t lane_amdgcn_readlane_i32(Item* i, uint32_t site, uint32_t v, uint32_t from) {
+  return lane_amdgcn_readlane(i, site, v, from);
+}
+uint64_t lane_amdgcn_readlane_i64(Item* i, uint32_t site, uint64_t v, uint32_t from) {
+  return meet(i, site, v, 0)->a[from % SOFTGPU_MAX_WAVE];
+}
+uint32_t item_amdgcn_writelane_i32(Item* i, uint32_t v, uint32_t to, uint32_t old) {
+  return i->lane == to ? v : old;
+}
+uint64_t item_amdgcn_writelane_i64(Item* i, uint64_t v, uint32_t to, uint64_t old) {
+  return i->lane == to ? v : old;
+}
+
 uint64_t lane_amdgcn_ballot_i64(Item* i, uint32_t site, bool v) {
   return meet(i, site, v, 0)->ones;
 }
