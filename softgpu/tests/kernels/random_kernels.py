@@ -28,6 +28,8 @@ WRONG = {
     (17, "gfx90a"): ["k1_5"],  # on a path that needs ~v5 nothing computes it
     (17, "gfx906"): SIGN_OF_ZERO,
     (17, "gfx908"): SIGN_OF_ZERO,
+    (21, "gfx906"): SIGN_OF_ZERO,
+    (21, "gfx908"): SIGN_OF_ZERO,
 }
 
 
