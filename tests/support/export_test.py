@@ -309,10 +309,10 @@ class CommandLine(ExportCase):
 
     def test_errors_are_one_line(self):
         (self.folder / "text.rpd").write_text("no database")
-        for arguments in (["missing.rpd"], ["text.rpd"], ["in.rpd", "-o", "out.txt"],
-                          ["in.rpd", "-o", "no/folder/out.json"], ["in.rpd", "--from", "soon"]):
+        for status, *arguments in ((1, "missing.rpd"), (1, "text.rpd"), (2, "in.rpd", "-o", "out.txt"),
+                                   (1, "in.rpd", "-o", "no/folder/out.json"), (2, "in.rpd", "--from", "soon")):
             done = self.run_sonde(*arguments)
-            self.assertEqual(done.returncode, 1, arguments)
+            self.assertEqual(done.returncode, status, arguments)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["in.rpd", "text.rpd"])
 
