@@ -71,7 +71,7 @@ uint32_t define_queue(const sonde_queue* queue) {
   return define_record(wire::RecordType::kQueue, record);
 }
 
-void start() { __atomic_fetch_add(&g_state.balance, 1, __ATOMIC_RELAXED); }
+void start() { switch_on(); }
 void stop() { __atomic_fetch_sub(&g_state.balance, 1, __ATOMIC_RELAXED); }
 // Records are in shared memory of the kernel's as soon as they are committed.
 void flush() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

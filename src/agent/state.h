@@ -21,6 +21,7 @@ struct State {
   uint64_t start_ticks = 0;  // of the process image
   uint32_t has_spool = 0;    // 0: no folder and ring 0 yet (before the first event of a fork)
   uint32_t silent = 0;       // 1: in a sandbox, where nothing may be done any more
+  uint32_t waited_for = 0;   // not 0: a thread of ours sleeps until recording is switched on
   uint32_t left = 0;         // 1: was attached to, and has left the recording
   int balance = 0;           // recording while > 0 (sonde_start and sonde_stop)
   char* unforked = nullptr;  // shows kSeen, and 0 in a child made by any kind of fork
@@ -87,6 +88,9 @@ inline bool recording() {
   const uint32_t on = load(g_state.control->recording);
   return on == wire::kOn || (on == wire::kAsProcess && load(g_state.balance) > 0);
 }
+
+// The process may be recorded from here on.
+void switch_on();
 
 void count_drop(wire::DropSource source, wire::DropReason reason, uint64_t count = 1);
 

@@ -8,6 +8,7 @@
 #include "agent/spool.h"
 #include "agent/state.h"
 #include "base/errno_keeper.h"
+#include "wire/changes.h"
 
 namespace sonde::agent {
 
@@ -44,7 +45,7 @@ bool matches(const char* text) {
 
 void opened() {
   __atomic_fetch_add(&g_windows.open, 1, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&g_state.balance, 1, __ATOMIC_RELAXED);
+  switch_on();
 }
 
 void ended(uint32_t count) {
@@ -67,6 +68,13 @@ uint32_t windows_of(const Ring* ring) {
 }
 
 }  // namespace
+
+void switch_on() {
+  __atomic_fetch_add(&g_state.balance, 1, __ATOMIC_SEQ_CST);
+  if (load(g_state.waited_for) == 0) return;
+  const ErrnoKeeper keep;
+  wire::tell_change(*g_state.control);
+}
 
 bool begin_windows() {
   const char* text = getenv("SONDE_MARKER_WINDOW");

@@ -13,6 +13,7 @@
 #include "record/parts.h"
 #include "record/session_dir.h"
 #include "record/sessions.h"
+#include "wire/changes.h"
 #include "wire/records.h"
 #include "wire/session.h"
 
@@ -121,6 +122,7 @@ Status switch_recording(const LiveRecording& recording, wire::Asked asked) {
   const bool may_be_on = __atomic_load_n(&control->closed, __ATOMIC_RELAXED) == 0;
   __atomic_store_n(&control->recording, may_be_on ? position_of(asked) : wire::kOff,
                    __ATOMIC_RELAXED);
+  wire::tell_change(*control);
   // In a turn that had begun before, it may still write what it knew.
   for (int i = 0; i < kTurns; ++i) {
     if (__atomic_load_n(&control->obeyed, __ATOMIC_ACQUIRE) == static_cast<uint32_t>(asked)) break;

@@ -33,6 +33,7 @@
 #include "record/symbols.h"
 #include "record/trigger.h"
 #include "store/recording.h"
+#include "wire/changes.h"
 
 namespace sonde::record {
 
@@ -221,7 +222,9 @@ void Recording::switch_recording() {
   wire::Switch position = on ? wire::kAsProcess : wire::kOff;
   if (asked != wire::Asked::kNothing) position = position_of(asked);
   if (size_reached_ || closed_) position = wire::kOff;
-  __atomic_store_n(&control_->recording, position, __ATOMIC_RELAXED);
+  if (__atomic_exchange_n(&control_->recording, position, __ATOMIC_RELAXED) != position) {
+    wire::tell_change(*control_);
+  }
   __atomic_store_n(&control_->obeyed, static_cast<uint32_t>(asked), __ATOMIC_RELEASE);
   if (asked != asked_) ingest_->diagnostic("record", switched_text(asked));
   asked_ = asked;

@@ -194,7 +194,9 @@ struct SessionControl {
   uint32_t obeyed;          // what the recorder has obeyed
   uint32_t cut_asked;       // one more each time: the current part is to end (sonde snapshot)
   uint32_t cut_done;        // up to this one, the parts that had ended are whole
-  uint64_t reserved[6];
+  uint32_t changes;         // of `recording` and of processes' own switches: one sleeps on it
+  uint32_t padding;
+  uint64_t reserved[5];
 };
 
 constexpr uint64_t kChecksumPrime = 0x100000001B3;

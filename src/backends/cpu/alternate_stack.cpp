@@ -67,11 +67,16 @@ bool is_lent(const ThreadSampler& sampler, const stack_t& stack) {
   return stack.ss_sp == sampler.signal_stack + kGuardBytes;
 }
 
-bool set_lent(ThreadSampler& sampler) {
+stack_t lent(ThreadSampler& sampler) {
   stack_t ours = {};
   ours.ss_sp = sampler.signal_stack + kGuardBytes;
   ours.ss_size = kSignalStackBytes;
-  return syscall(SYS_sigaltstack, &ours, nullptr) == 0;
+  return ours;
+}
+
+// False, and nothing is done: the thread is on its alternate stack.
+bool exchange(const stack_t& stack, stack_t* before) {
+  return syscall(SYS_sigaltstack, &stack, before) == 0;
 }
 
 bool has_room(const stack_t& stack) { return stack.ss_size >= needed_bytes(); }
@@ -92,20 +97,22 @@ void rest_for_want_of_room(ThreadSampler& sampler, const stack_t& stack) {
 
 void prepare_stacks(const struct sonde_agent* agent) { g_agent = agent; }
 
+// A thread has none as a rule, so it is lent first, and given its own again where it has one.
 void lend_stack(ThreadSampler& sampler) {
-  const stack_t now = current_stack();
-  if ((now.ss_flags & SS_DISABLE) != 0) {
-    set_lent(sampler);
-  } else if (!is_lent(sampler, now) && !has_room(now)) {
-    rest_for_want_of_room(sampler, now);
-  }
+  stack_t now = {};
+  const bool done = exchange(lent(sampler), &now);
+  if (!done) now = current_stack();  // the thread is on it
+  if ((now.ss_flags & SS_DISABLE) != 0 || is_lent(sampler, now)) return;
+  if (done) exchange(now, nullptr);
+  if (!has_room(now)) rest_for_want_of_room(sampler, now);
 }
 
 bool take_stack_back(ThreadSampler& sampler) {
-  if (!is_lent(sampler, current_stack())) return true;
-  stack_t none = {};
+  stack_t none = {}, now = {};
   none.ss_flags = SS_DISABLE;
-  return syscall(SYS_sigaltstack, &none, nullptr) == 0;
+  if (!exchange(none, &now)) return !is_lent(sampler, current_stack());
+  if ((now.ss_flags & SS_DISABLE) == 0 && !is_lent(sampler, now)) exchange(now, nullptr);
+  return true;
 }
 
 int alternate_stack(const stack_t* wanted, stack_t* before, AlternateStack next) {
@@ -124,7 +131,7 @@ int alternate_stack(const stack_t* wanted, stack_t* before, AlternateStack next)
   if (wanted != nullptr && (wanted->ss_flags & SS_DISABLE) != 0) {
     // While the program is on a stack of its own, the kernel refuses, as it would without us.
     result = is_lent(*self, now) ? 0 : next(wanted, nullptr);
-    if (result == 0 && !is_lent(*self, now)) set_lent(*self);
+    if (result == 0 && !is_lent(*self, now)) exchange(lent(*self), nullptr);
   } else if (wanted != nullptr) {
     const stack_t asked = *wanted;
     if (self->rests == 0 && asked.ss_size >= kLeastAccepted && !has_room(asked)) {

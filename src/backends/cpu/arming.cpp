@@ -1,5 +1,6 @@
 #include "backends/cpu/arming.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -7,9 +8,13 @@
 #include <unistd.h>
 
 #include "agent/platform.h"
+#include "agent/state.h"
 #include "backends/cpu/alternate_stack.h"
 #include "backends/cpu/kernel_signals.h"
 #include "backends/cpu/signals.h"
+
+// As base/old_glibc.h has what more than one asks for.
+__asm__(".symver pthread_getcpuclockid,pthread_getcpuclockid@GLIBC_2.2.5");
 
 namespace sonde::cpu {
 
@@ -30,9 +35,19 @@ ThreadSampler* g_all = nullptr;  // only ever grows
 
 void start_clocks_left_behind();
 
+// Not inlined: there is little room in what is preloaded into every program.
+[[gnu::noinline]] bool acquire_arming() { return g_arming.acquire(); }
+
 // The clock that clock_gettime() has for the CPU time of a thread.
 clockid_t cpu_clock_of(int tid) {
   return static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6);
+}
+
+// Of the calling thread, which libc has made, from what libc remembers: its clock's number has it.
+int tid_without_a_call() {
+  clockid_t clock = 0;
+  const bool known = pthread_getcpuclockid(pthread_self(), &clock) == 0 && (clock & 7) == 6;
+  return known && ~(clock >> 3) > 0 ? ~(clock >> 3) : static_cast<int>(syscall(SYS_gettid));
 }
 
 // `least` and `range` are parts of a period, in 64ths.
@@ -163,21 +178,46 @@ bool start_own_clock(ThreadSampler& self) {
          (self.begins != 0 && open_starter(self, number));
 }
 
+// Of a thread that holds the lock. Events take over at the first sample.
+[[gnu::noinline]] void start_clock_of(ThreadSampler& other) {
+  const int number = sampling_signal(), tid = agent::load_acquire(other.tid);
+  uint64_t now_ns = 0;
+  const bool wanted = number != 0 && tid != 0 && agent::load(other.rests) == 0;
+  if (!wanted || !cpu_ns_of(tid, now_ns)) return;
+  if (other.last_cpu_ns == 0) other.last_cpu_ns = other.due_ns = now_ns;  // it waited
+  other.begins = clocks_are_events();
+  if (!start_timer(other, tid, number, other.due_ns)) g_agent->dropped("samples of a thread", 1);
+}
+
 // Of a thread that holds the lock: gives those a clock that got no turn, as where a thousand
-// threads begin at once on a busy machine. Events take over at their first samples.
+// threads begin at once on a busy machine.
 void start_clocks_left_behind() {
   if (agent::load(g_left_behind) == 0) return;
   agent::store(g_left_behind, 0u);
-  const int number = sampling_signal();
-  for (ThreadSampler* one = g_all; one != nullptr && number != 0; one = one->next_of_all) {
-    if (__atomic_exchange_n(&one->left_behind, 0, __ATOMIC_ACQUIRE) == 0) continue;
-    const int tid = agent::load_acquire(one->tid);
-    uint64_t now_ns = 0;
-    const bool wanted = tid != 0 && !is_silent() && agent::load(one->rests) == 0;
-    if (!wanted || !cpu_ns_of(tid, now_ns)) continue;
-    one->begins = clocks_are_events();
-    if (start_timer(*one, tid, number, one->due_ns)) continue;
-    g_agent->dropped("samples of a thread", 1);
+  for (ThreadSampler* one = g_all; one != nullptr; one = one->next_of_all) {
+    if (__atomic_exchange_n(&one->left_behind, 0, __ATOMIC_ACQUIRE) != 0) start_clock_of(*one);
+  }
+}
+
+// The calling thread, which waits, is known by now to who starts the clocks of such threads, and is
+// left to them: unless they may have looked before, or there is nobody.
+bool goes_on_waiting(ThreadSampler& self) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (g_agent->recording() == 0 && agent::load(agent::g_state.waited_for) != 0) return true;
+  return __atomic_exchange_n(&self.waits, 0, __ATOMIC_SEQ_CST) == 0;
+}
+
+void start_own_clock_in_turn(ThreadSampler& self) {
+  if (!acquire_arming()) {
+    agent::store_release(self.left_behind, 1u);
+    __atomic_fetch_add(&g_left_behind, 1, __ATOMIC_RELEASE);
+    return;
+  }
+  const bool started = self.rests != 0 || start_own_clock(self);
+  start_clocks_left_behind();
+  g_arming.release();
+  if (!started) {
+    g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
   }
 }
 
@@ -272,30 +312,37 @@ void give_back(ThreadSampler* sampler) {
 
 void arm(ThreadSampler* sampler, bool with_clock) {
   const ErrnoKeeper keep;
-  sampler->last_cpu_ns = sampler->due_ns = thread_cpu_ns();
+  const bool waits = agent::load(sampler->waits) != 0;
+  sampler->last_cpu_ns = sampler->due_ns = with_clock && !waits ? thread_cpu_ns() : 0;
   sampler->random ^= g_agent->ticks() ^ reinterpret_cast<uint64_t>(sampler);
   sampler->missed = sampler->cost_ns = sampler->has_waiting = sampler->at_launch = 0;
   sampler->clock.forget();
   agent::store(sampler->python, 0);
-  agent::store_release(sampler->tid, static_cast<int>(syscall(SYS_gettid)));
   set_this_sampler(sampler);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   sampler->armed = 1;
-  if (!with_clock) return;
-  sampler->rests = sampler->left_behind = 0;
-  sampler->rests_from_ns = sampler->last_cpu_ns;
-  lend_stack(*sampler);
-  if (!g_arming.acquire()) {
-    agent::store_release(sampler->left_behind, 1u);
-    __atomic_fetch_add(&g_left_behind, 1, __ATOMIC_RELEASE);
-    return;
+  if (with_clock) {
+    sampler->rests = sampler->left_behind = 0;
+    sampler->rests_from_ns = sampler->last_cpu_ns;
+    lend_stack(*sampler);
   }
-  const bool started = sampler->rests != 0 || start_own_clock(*sampler);
-  start_clocks_left_behind();
+  // From here on others may start its clock.
+  const int tid = waits ? tid_without_a_call() : static_cast<int>(syscall(SYS_gettid));
+  agent::store_release(sampler->tid, tid);
+  if (!with_clock || (waits && goes_on_waiting(*sampler))) return;
+  if (waits) sampler->last_cpu_ns = sampler->due_ns = sampler->rests_from_ns = thread_cpu_ns();
+  start_own_clock_in_turn(*sampler);
+}
+
+void start_waiting_clocks() {
+  if (!acquire_arming()) return;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  for (ThreadSampler* one = g_all; one != nullptr; one = one->next_of_all) {
+    // One that has not begun sees to itself.
+    if (agent::load_acquire(one->tid) == 0) continue;
+    if (__atomic_exchange_n(&one->waits, 0, __ATOMIC_SEQ_CST) != 0) start_clock_of(*one);
+  }
   g_arming.release();
-  if (!started) {
-    g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
-  }
 }
 
 bool arm_other(ThreadSampler* sampler, int tid) {
@@ -309,7 +356,7 @@ bool arm_other(ThreadSampler* sampler, int tid) {
   agent::store(sampler->python, 0);
   sampler->armed = 1;
   agent::store_release(sampler->tid, tid);
-  if (!g_arming.acquire()) return false;
+  if (!acquire_arming()) return false;
   const int number = sampling_signal();
   const bool started = number != 0 && start_timer(*sampler, tid, number, now_ns);
   g_arming.release();
@@ -317,7 +364,7 @@ bool arm_other(ThreadSampler* sampler, int tid) {
 }
 
 void forget_other(ThreadSampler* sampler) {
-  const bool alone = g_arming.acquire();
+  const bool alone = acquire_arming();
   sampler->armed = 0;
   agent::store(sampler->tid, 0);
   stop_clock(*sampler);
@@ -330,7 +377,7 @@ void end_silence() { agent::store(g_silent, 0u); }
 bool is_silent() { return agent::load(g_silent) != 0; }
 
 void silence() {
-  const bool alone = g_arming.acquire();
+  const bool alone = acquire_arming();
   agent::store(g_silent, 1);
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     if (agent::load_acquire(one->tid) != 0) stop_clock(*one);
@@ -345,9 +392,10 @@ void disarm() {
   if (sampler == nullptr) return;
   sampler->armed = 0;
   count_rest(*sampler);
-  const bool alone = g_arming.acquire();
+  const bool alone = acquire_arming();
   agent::store(sampler->tid, 0);
   agent::store(sampler->left_behind, 0u);
+  agent::store(sampler->waits, 0u);
   stop_clock(*sampler);
   if (alone) start_clocks_left_behind();
   if (alone) g_arming.release();
@@ -359,7 +407,10 @@ void arm_again_in_child(bool with_clock) {
   g_free_lock.reset();
   g_arming.reset();
   ThreadSampler* sampler = this_sampler();
-  for (ThreadSampler* other = g_all; other != nullptr; other = other->next_of_all) other->tid = 0;
+  for (ThreadSampler* other = g_all; other != nullptr; other = other->next_of_all) {
+    other->tid = 0;
+    other->waits = 0;
+  }
   if (sampler == nullptr) return;
   sampler->timer = -1;
   for (Event& event : sampler->events) event = {};
@@ -369,7 +420,8 @@ void arm_again_in_child(bool with_clock) {
 }
 
 uint32_t schedule_next(ThreadSampler& self, uint64_t cpu_ns, uint64_t elapsed_ns) {
-  if (self.begins != 0 && begin_events(self)) return 0;
+  // Not before, as each switch to a thread that has events takes the kernel a microsecond more.
+  if (self.begins != 0 && g_agent->recording() != 0 && begin_events(self)) return 0;
   const int timer = agent::load(self.timer);
   if (timer >= 0) return schedule(self, timer, cpu_ns);
   start_next_event(self);
@@ -379,7 +431,7 @@ uint32_t schedule_next(ThreadSampler& self, uint64_t cpu_ns, uint64_t elapsed_ns
 void rest(ThreadSampler& self) {
   const uint64_t mask = bit_of(sampling_signal());
   const uint64_t before = block(mask);
-  const bool alone = g_arming.acquire();
+  const bool alone = acquire_arming();
   self.rests_from_ns = thread_cpu_ns();
   agent::store(self.rests, 1);
   stop_clock(self);
@@ -395,7 +447,7 @@ void rest(ThreadSampler& self) {
 }
 
 void change_signal(int before, void (*between)()) {
-  const bool alone = g_arming.acquire();
+  const bool alone = acquire_arming();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     if (agent::load_acquire(one->tid) != 0) stop_clock(*one);
   }
@@ -406,7 +458,8 @@ void change_signal(int before, void (*between)()) {
     const int tid = agent::load_acquire(one->tid);
     uint64_t now_ns = 0;
     agent::store(one->left_behind, 0u);
-    if (tid != 0 && agent::load(one->rests) == 0 && cpu_ns_of(tid, now_ns)) {
+    const bool clockless = agent::load(one->rests) != 0 || agent::load(one->waits) != 0;
+    if (tid != 0 && !clockless && cpu_ns_of(tid, now_ns)) {
       start_timer(*one, tid, sampling_signal(), now_ns);
     }
   }

@@ -24,8 +24,11 @@ void give_back(ThreadSampler* sampler);
 // All that were ever taken, linked by next_of_all.
 ThreadSampler* all_samplers();
 
-// For the calling thread. `with_clock`: samples are wanted of it.
+// For the calling thread. `with_clock`: samples are wanted of it, from now on or, if it waits, from
+// when recording is switched on.
 void arm(ThreadSampler* sampler, bool with_clock);
+// Those that wait, and have begun, get their clocks.
+void start_waiting_clocks();
 void disarm();
 // Neither timers nor the pages of events came along.
 void arm_again_in_child(bool with_clock);

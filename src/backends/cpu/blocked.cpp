@@ -1,5 +1,6 @@
 #include "backends/cpu/blocked.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,8 +20,6 @@ namespace {
 // What stands still for longer is recorded in pieces, so that little is lost when all is killed.
 constexpr uint64_t kLongestPiece = 100'000'000;
 constexpr size_t kStackBytes = 512 * 1024;
-// For the thread to leave, on a machine however busy: as a rule one and a half periods.
-constexpr int64_t kLongestLeave = 3'000'000'000;
 
 const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
@@ -169,12 +168,6 @@ void* watch(void*) {
   }
 }
 
-// Whether the thread that looks is gone; it notices within one and a half periods.
-bool is_gone() {
-  const int tid = agent::load(g_tid);
-  return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
-}
-
 bool start_thread() {
   g_last_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
   agent::store(g_tid, 0);
@@ -209,15 +202,21 @@ void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t
   }
 }
 
+void wait_until_gone(const int& its_tid) {
+  const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + 3'000'000'000;
+  do {
+    const int tid = agent::load(its_tid);
+    if (tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH) return;
+    const timespec pause = {0, 200'000};
+    nanosleep(&pause, nullptr);
+  } while (clock_ns(CLOCK_MONOTONIC) < deadline);
+}
+
 bool pause_watch() {
   if (!g_watching) return false;
   const ErrnoKeeper keep;
   agent::store(g_leave, 1u);
-  const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + kLongestLeave;
-  while (!is_gone() && clock_ns(CLOCK_MONOTONIC) < deadline) {
-    const timespec pause = {0, 200'000};
-    nanosleep(&pause, nullptr);
-  }
+  wait_until_gone(g_tid);
   return true;
 }
 

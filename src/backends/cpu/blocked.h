@@ -27,4 +27,8 @@ void watch_again_in_child();
 bool pause_watch();
 void resume_watch();
 
+// Until a thread of ours, which was told to end, is not known to the kernel any more; on a machine
+// however busy, for three seconds. 0: its number is not known yet.
+void wait_until_gone(const int& its_tid);
+
 }  // namespace sonde::cpu

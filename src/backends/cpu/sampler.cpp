@@ -13,6 +13,7 @@
 #include "backends/cpu/launches.h"
 #include "backends/cpu/modules.h"
 #include "backends/cpu/signals.h"
+#include "backends/cpu/waiting.h"
 
 // Of the sanitizers' runtimes, where they are. Looked up by the loader: a dlsym() that fails
 // allocates memory.
@@ -161,7 +162,10 @@ bool prepare_sampling(uint32_t hz) {
                         "runtime must not be interrupted");
     return false;
   }
-  g_agent->on_silence(silence);
+  g_agent->on_silence([] {
+    silence();
+    end_waiting();
+  });
   const uint32_t period_ns = 1000000000 / hz;
   prepare_clocks(period_ns);
   prepare_stacks(g_agent);

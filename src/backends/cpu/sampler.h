@@ -67,6 +67,7 @@ struct ThreadSampler {
   int64_t owed_ns = 0;     // CPU time for which there is no sample yet
   uint32_t armed = 0;
   uint32_t left_behind = 0;    // it has no clock yet: others were starting theirs for too long
+  uint32_t waits = 0;          // it gets its clock when recording is switched on (waiting.h)
   uint32_t rests = 0;          // its alternate stack has no room for a signal
   uint64_t rests_from_ns = 0;  // of its CPU time
   uint32_t at_launch = 0;      // takes a launch's stack: its memory is in use (launches.cpp)

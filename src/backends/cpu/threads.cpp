@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/platform.h"
 #include "backends/cpu/arming.h"
 #include "backends/cpu/blocked.h"
 #include "backends/cpu/modules.h"
 #include "backends/cpu/sampler.h"
 #include "backends/cpu/signals.h"
+#include "backends/cpu/waiting.h"
 #include "base/errno_keeper.h"
 
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -27,6 +29,8 @@ using SetNamespace = int (*)(int, int);
 
 pthread_key_t g_end_key;
 bool g_has_end_key = false;
+const ThreadSampler* g_of_main_thread = nullptr;
+uint32_t g_main_thread_left = 0;
 size_t g_default_stack_bytes = 8 << 20;
 
 // What lies above the first frame of a thread is its descriptor, which is larger than this.
@@ -37,7 +41,21 @@ Function next_of(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-void on_thread_end(void*) { disarm(); }
+bool any_armed() {
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    if (agent::load_acquire(one->tid) != 0) return true;
+  }
+  return false;
+}
+
+// A process whose main thread has left ends with the last other thread; ours must not be that.
+void on_thread_end(void* sampler) {
+  if (sampler == g_of_main_thread) agent::store(g_main_thread_left, 1u);
+  disarm();
+  if (agent::load(g_main_thread_left) == 0 || any_armed()) return;
+  end_waiting();
+  pause_watch();
+}
 
 // Has unwind tables, unlike the rest (CMakeLists.txt): the program's stacks go through it.
 void* thread_main(void* argument) {
@@ -69,6 +87,9 @@ void on_fork() {
   signals_after_fork();
   modules_after_fork();
   python_after_fork();
+  waiting_after_fork();
+  g_of_main_thread = this_sampler();
+  g_main_thread_left = 0;
   arm_again_in_child(sampling_signal() != 0);
   watch_again_in_child();
 }
@@ -76,12 +97,15 @@ void on_fork() {
 __attribute__((constructor)) void start_up() {
   const ErrnoKeeper keep;
   if (!prepare(sonde_find_agent())) return;
+  prepare_waiting(sonde_find_agent());
   find_default_stack();
   find_signal_calls();
   // In the thread's own memory, since it is one of the first keys: so it can be set in any thread.
   g_has_end_key = pthread_key_create(&g_end_key, on_thread_end) == 0;
-  pthread_atfork(nullptr, nullptr, on_fork);
+  pthread_atfork(end_idle_waiting, nullptr, on_fork);
   if (ThreadSampler* sampler = take_sampler()) {
+    g_of_main_thread = sampler;
+    if (g_has_end_key) pthread_setspecific(g_end_key, sampler);
     sampler->bounds.high = reinterpret_cast<uint64_t>(__libc_stack_end) + 64;
     sampler->bounds.low = sampler->bounds.high - (8 << 20);
     arm(sampler, sampling_signal() != 0);
@@ -109,15 +133,20 @@ SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attribu
   sampler->function = function;
   sampler->argument = argument;
   sampler->bounds.low = stack_bytes(attributes);
+  let_wait(*sampler);
   const int result = sonde_create_thread(thread, attributes, thread_main, sampler);
-  if (result != 0) give_back(sampler);
+  if (result == 0) return 0;
+  sampler->waits = 0;
+  give_back(sampler);
   return result;
 }
 
 // A process of several threads may not change its user namespace.
 template <typename Call>
-static int without_watch(Call call) {
-  const bool paused = prepared() && is_this_process() && pause_watch();
+static int without_our_threads(Call call) {
+  const bool ours = prepared() && is_this_process();
+  if (ours) end_waiting();
+  const bool paused = ours && pause_watch();
   const int result = call();
   if (paused) resume_watch();
   return result;
@@ -125,12 +154,12 @@ static int without_watch(Call call) {
 
 SONDE_EXPORT int unshare(int flags) {
   static const auto kNext = next_of<Unshare>("unshare");
-  return without_watch([flags] { return kNext(flags); });
+  return without_our_threads([flags] { return kNext(flags); });
 }
 
 SONDE_EXPORT int setns(int fd, int type) {
   static const auto kNext = next_of<SetNamespace>("setns");
-  return without_watch([fd, type] { return kNext(fd, type); });
+  return without_our_threads([fd, type] { return kNext(fd, type); });
 }
 
 SONDE_EXPORT int dlclose(void* handle) {
