@@ -116,8 +116,10 @@ def _run_step(step, index, variables, rng, outcome, background_pids):
 
 
 def _start(step, variables, out, err, outcome, stdin=subprocess.DEVNULL):
-    words = [substitute(word, variables) for word in shlex.split(step.run)]
-    command = ["/bin/sh", "-c", substitute(step.run, variables)] if step.shell else words
+    if step.shell:  # which has quotes of its own, and texts of other languages within
+        command = ["/bin/sh", "-c", substitute(step.run, variables)]
+    else:
+        command = [substitute(word, variables) for word in shlex.split(step.run)]
     outcome.log += f"$ {substitute(step.run, variables)}\n"
     environment = _environment(variables)
     environment.update({k: substitute(str(v), variables) for k, v in step.env.items()})

@@ -71,6 +71,7 @@ class RunnerTest(unittest.TestCase):
         self.passes('run = "echo bad >&2"\nshell = true\nexpect-err = "bad"\nreject = "bad"')
         self.fails('run = "echo bad >&2"\nshell = true\nreject-err = "bad"', "stderr has: bad")
         self.passes('run = "cat"\nstdin = "typed"\nexpect = "typed"')
+        self.passes('run = """cat <<"END"\nit\'s one quote\nEND\n"""\nshell = true\nexpect = "it\'s one"')
 
     def test_every_command_of_a_list_must_succeed(self):
         self.passes('run = ["touch a", "cat a"]')
