@@ -39,6 +39,9 @@ def make_good(path):
     fixture.database.close()
 
 
+NEEDED = {"trim": ["--from", "10%"]}  # options without which a command is wrong usage
+
+
 def commands_with_files(sonde):
     """Command lines with FILE in the place of the file."""
     listing = subprocess.run([sonde, "--help"], capture_output=True, text=True, check=True).stdout
@@ -49,8 +52,9 @@ def commands_with_files(sonde):
         text = subprocess.run([sonde, name, "--help"], capture_output=True, text=True, check=True)
         usage = re.search(rf"^  sonde {name} (.*)$", text.stdout, re.MULTILINE).group(1).split()
         if "FILE" in usage:
-            lines.append([name] + [{"SQL": "SELECT count(*) FROM rocpd_op"}.get(word, word)
-                                   for word in usage if not word.startswith("[")])
+            words = [{"SQL": "SELECT count(*) FROM rocpd_op"}.get(word, word)
+                     for word in usage if not word.startswith("[")]
+            lines.append([name, *NEEDED.get(name, []), *words])
     assert len(lines) >= 10, f"only {lines}"
     return lines + [["record", "--append", "-o", "FILE", "--", "/bin/true"],
                     ["export", "--format", "perfetto", "FILE"],
