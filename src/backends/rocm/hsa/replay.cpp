@@ -162,11 +162,12 @@ void report_not_restored() {
 // with its queue, which is made anew for the next one.
 void stop(ReplayQueue* queue, const DispatchPacket& packet) {
   after_last_run();
-  if (!is_done(*queue, monotonic_now_ns() + kLateNs)) {
+  const bool has_ended = is_done(*queue, monotonic_now_ns() + kLateNs);
+  if (!has_ended) {
     destroy(*queue);
     *queue = g_queues_of_devices[--g_queue_count];
   }
-  if (!restore_first_run()) report_not_restored();
+  if (!restore_first_run(has_ended)) report_not_restored();
   if (g_stopped_count < kMostNamed) g_stopped[g_stopped_count++] = packet.kernel_object;
   say_not_replayed(packet, kWaitsForHost);
 }

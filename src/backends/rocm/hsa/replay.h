@@ -84,7 +84,7 @@ const char* save_memory(const DispatchPacket& packet);
 // The same. Where memory of the host has changed, the kernel may have waited for the host, which
 // does nothing for it a second time: the state after the first run is saved then, too.
 const char* after_first_run(bool* may_wait);
-bool restore_first_run();
+bool restore_first_run(bool has_ended);
 bool restore_memory();
 void after_last_run();
 

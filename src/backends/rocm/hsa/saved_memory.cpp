@@ -323,9 +323,16 @@ const char* after_first_run(bool* may_wait) {
   return nullptr;
 }
 
-bool restore_first_run() {
-  return restore(&Block::after, [](auto* place, auto, auto* after) {
-    __atomic_store_n(place, *after, __ATOMIC_RELEASE);
+// A run that has ended has written what it writes: the rest is the host's, which may have written
+// since. One that was cut off may have left anything.
+bool restore_first_run(bool has_ended) {
+  return restore(&Block::after, [=](auto* place, auto before, auto* after) {
+    if (has_ended) {
+      __atomic_compare_exchange_n(place, &before, *after, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_RELAXED);
+    } else {
+      __atomic_store_n(place, *after, __ATOMIC_RELEASE);
+    }
   });
 }
 
