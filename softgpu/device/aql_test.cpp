@@ -83,21 +83,21 @@ TEST_F(Aql, KernelWithoutHostCodeSaysSoOnce) {
 
 TEST_F(Aql, BackToBackKernelsFollowOneAnotherInDeviceTime) {
   Config config = one_gpu();
-  config.gpus[0].time.kernel_base_ns = 5'000'000;
+  config.gpus[0].time.kernel_base_ns = 50'000'000;  // of which a busy host may miss much
   start(config);
   done_.value = 1;
   uint64_t last = 0;
-  for (int i = 0; i < 20; ++i) {  // all are there when the first begins
+  for (int i = 0; i < 8; ++i) {  // all are there when the first begins
     last = ring_->reserve();
-    ring_->fill(last, dispatch_packet(code_.kernel(0), i == 19 ? &done_ : nullptr));
+    ring_->fill(last, dispatch_packet(code_.kernel(0), i == 7 ? &done_ : nullptr));
   }
   ring_->ring(last);
   ASSERT_TRUE(wait_for_value(done_, 0));
   auto ops = log_.lines("op");
-  ASSERT_EQ(ops.size(), 20u);
+  ASSERT_EQ(ops.size(), 8u);
   for (size_t i = 1; i < ops.size(); ++i) {
     EXPECT_EQ(ops[i]["start_ns"], ops[i - 1]["end_ns"]);
-    EXPECT_EQ(ops[i]["end_ns"].get<int64_t>() - ops[i]["start_ns"].get<int64_t>(), 5'000'002);
+    EXPECT_EQ(ops[i]["end_ns"].get<int64_t>() - ops[i]["start_ns"].get<int64_t>(), 50'000'002);
   }
 }
 
