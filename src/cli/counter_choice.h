@@ -18,7 +18,8 @@ struct CounterChoice {
   std::vector<std::string> gpus;
   std::string set;  // "" where only counters were named
 };
-// Plans what --set, --counter, --single-pass and --gpu wish for. `softgpu`: the command runs on software GPUs.
+// Plans what --set, --counter, --single-pass and --gpu wish for. `softgpu`: the command runs on
+// software GPUs.
 Result<CounterChoice> choose_counters(const Arguments& arguments, bool softgpu);
 
 // Fails where a GPU is there and may not be used.

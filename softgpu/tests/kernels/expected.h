@@ -357,8 +357,8 @@ inline void compare(const char* name, const char* way, const softgpu::Outcome& o
   printf("\n");
 }
 
-// What stands behind the arguments. Code objects of version 5, which newer compilers make, find the sizes of groups
-// here; those of version 4 find them in the packet, and here what only OpenCL uses.
+// What stands behind the arguments. Code objects of version 5, which newer compilers make, find the
+// sizes of groups here; those of version 4 find them in the packet, and here what only OpenCL uses.
 struct Implicit {
   uint32_t groups[3] = {};  // whole ones
   uint16_t group[3] = {}, rest[3] = {};
@@ -392,12 +392,9 @@ void check(const char* name, const A& arguments, Expect expect, std::array<uint3
     uint64_t* out;
     uint64_t* counters;
     Implicit implicit;
-  } kernarg = {arguments,
-               ints.data(),
-               floats.data(),
-               by_host.values.data(),
-               by_host.counters.data(),
-               Implicit(dispatch)};
+  } kernarg = {
+      arguments,         ints.data(), floats.data(), by_host.values.data(), by_host.counters.data(),
+      Implicit(dispatch)};
   dispatch.kernarg = &kernarg;
   dispatch.dynamic_group_bytes = dynamic_bytes;
   for (uint32_t z = 0; z * group[2] < grid[2]; z++)
