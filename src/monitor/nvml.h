@@ -97,11 +97,14 @@ class Nvml {
   // another way is a problem.
   template <typename Call, typename... A>
   bool ask(const char* name, Call call, A... arguments) {
-    if (call == nullptr) return false;
-    const int error = call(arguments...);
-    if (error == nvml::kOk) return true;
-    if (error != nvml::kNotSupported && error != nvml::kNotFound) failed(name, error);
-    return false;
+    return call != nullptr && is_good(name, call(arguments...));
+  }
+  // The same of a call's answer.
+  bool is_good(const char* name, int error) {
+    if (error != nvml::kOk && error != nvml::kNotSupported && error != nvml::kNotFound) {
+      failed(name, error);
+    }
+    return error == nvml::kOk;
   }
 
   std::string address(nvml::Device device);  // "0000:c1:00.0", as in sysfs

@@ -133,7 +133,7 @@ void NvidiaGpus::read_processes(nvml::Device device, int64_t gpu, std::vector<Pr
       found.resize(2 * found.size());
       count = static_cast<unsigned>(found.size());
     }
-    if (error != nvml::kOk) continue;
+    if (!nvml_.is_good("nvmlDeviceGetComputeRunningProcesses", error)) continue;
     for (unsigned i = 0; i < count && i < found.size(); ++i) {
       const nvml::Process& process = found[i];
       const auto same = [&](const ProcessUse& use) {

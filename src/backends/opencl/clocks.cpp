@@ -149,8 +149,8 @@ void snapshot_clock(Device* device, uint64_t now, uint64_t queued, uint64_t befo
   if (last != 0 && now < last + kSnapshotNs) return;
   if (device->brackets.load(std::memory_order_relaxed)) {
     // An enqueue may compile the kernel or wait for its command, a blocking copy for 0.3 s: until
-    // the clock can have moved by as much, the snapshot before says more. (A tick is shorter than a
-    // nanosecond, so brackets are held to be wider than they are.)
+    // the clock can have moved by as much, the snapshot before says more. (A tick is a nanosecond
+    // or shorter, so brackets are held to be no narrower than they are.)
     const uint64_t width = after - before;
     const bool wide = width > kWide * device->narrowest && width > (now - last) / kDrift;
     if (before == 0 || (wide && last != 0)) return;
