@@ -42,10 +42,6 @@ int call(A... values) {
   return recorded_as<Id, A...>(next, values...);
 }
 
-}  // namespace
-
-namespace {
-
 enum Wanted : int { kNotKnown, kYes, kNo };
 int g_wanted = kNotKnown;
 

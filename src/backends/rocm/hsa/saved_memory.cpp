@@ -61,20 +61,25 @@ void free_copies(Block* block) {
   block->before = block->after = nullptr;
 }
 
+// Under the lock.
+template <typename Which>
+void remove_where(Which is_it) {
+  for (size_t i = g_count; i-- > 0;) {
+    if (!is_it(g_blocks[i])) continue;
+    free_copies(&g_blocks[i]);
+    if (g_blocks[i].shared) g_unsaved[kShared].fetch_sub(1);
+    g_blocks[i] = g_blocks[--g_count];
+  }
+}
+
 // HIP keeps the host's memory locked after a copy, also when the program has given it back. Where
 // something has been allocated since, that memory is gone.
 void forget_stale(const Block& allocated) {
-  for (size_t i = g_count; i-- > 0;) {
-    const Block& old = g_blocks[i];
+  remove_where([&](const Block& old) {
     const bool locked = old.gpu == nullptr && old.pool.handle == 0;
-    if (!locked || old.address >= allocated.address + allocated.bytes ||
-        allocated.address >= old.address + old.bytes) {
-      continue;
-    }
-    free_copies(&g_blocks[i]);
-    if (old.shared) g_unsaved[kShared].fetch_sub(1);
-    g_blocks[i] = g_blocks[--g_count];
-  }
+    return locked && old.address < allocated.address + allocated.bytes &&
+           allocated.address < old.address + old.bytes;
+  });
 }
 
 void add(const Block& block) {
@@ -96,12 +101,7 @@ void add(const Block& block) {
 template <typename Which>
 void remove(Which is_it) {
   const Locked locked;
-  for (size_t i = g_count; i-- > 0;) {
-    if (!is_it(g_blocks[i])) continue;
-    free_copies(&g_blocks[i]);
-    if (g_blocks[i].shared) g_unsaved[kShared].fetch_sub(1);
-    g_blocks[i] = g_blocks[--g_count];
-  }
+  remove_where(is_it);
 }
 
 Status find_coarse_pool(Pool pool, void* data) {
