@@ -1,11 +1,23 @@
 // In front of every source of what is loaded into traced programs (cmake/sonde.cmake): functions
 // that newer versions of glibc have moved from libdl and libpthread to libc are asked for as they
 // were before, so that the library runs in a program with glibc 2.28. The old names are there in
-// all later versions; the two libraries, empty by now, are among what each library needs.
+// all later versions; the two libraries, empty by now, are among what each library needs. And the
+// functions that read numbers are those of before C23, which takes 0b1 for one: glibc 2.38 and later
+// have the two, and give GNU's C++ the new ones, whose names older ones do not know.
 //
 // tests/support/check_libraries.py finds what is missing here. A function whose old form is called
 // otherwise (stat, fstat) is not used at all.
 #pragma once
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE  // before the first header: what a source in C says itself comes too late here
+#endif
+#include <features.h>
+
+#undef __GLIBC_USE_C2X_STRTOL  // glibc 2.38 and 2.39
+#define __GLIBC_USE_C2X_STRTOL 0
+#undef __GLIBC_USE_C23_STRTOL  // as later versions call it
+#define __GLIBC_USE_C23_STRTOL 0
 
 #if defined(__x86_64__) && !defined(__ASSEMBLER__)
 
