@@ -50,8 +50,8 @@ std::string text_of(const std::string& path) { return monitor::read_file(path).v
 std::string too_late_for(pid_t pid) {
   const std::string maps = text_of(fmt::format("/proc/{}/maps", pid));
   return std::string(maps.find("librccl.so") != maps.npos ? "calls of RCCL, " : "") +
-         "markers of the Python package and of a sonde.h older than this, and programs that it "
-         "starts: only a recording from the program's start has them";
+         "markers of the Python package and of older versions of sonde.h, and programs that it "
+         "starts: record the program from its start to have them";
 }
 
 // The backends that the process can take up while it runs, as it expects them.

@@ -66,7 +66,7 @@ void begin_rocm(Told& told) {
   if (rocm::wanted("hip") && has_hip) told.add("calls and operations of HIP", begin_hip());
   if (!rocm::wanted("hsa")) return;
   if (g_has_hip) {
-    if (is_hsa_loaded()) told.add("calls of HSA", "those of HIP are, which makes them");
+    if (is_hsa_loaded()) told.add("calls of HSA", "HIP makes them, and its own calls are recorded");
     return;
   }
   const char* why_not = begin_hsa_alone();
