@@ -149,6 +149,16 @@ bool shares_communicator(const wire::Board& board, const std::string& path) {
                      [&](const auto& call) { return has(theirs, call.group); });
 }
 
+bool call_failed(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  uint64_t magic = 0;
+  int64_t time_ns = 0;
+  const size_t at = offsetof(wire::Board, call_error) + offsetof(wire::BoardCallError, time_ns);
+  return file.valid() && read_at(file.get(), &magic, sizeof magic, offsetof(wire::Board, magic)) &&
+         magic == wire::kBoardMagic &&
+         read_at(file.get(), &time_ns, sizeof time_ns, static_cast<off_t>(at)) && time_ns != 0;
+}
+
 uint32_t fault_count(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   uint64_t magic = 0;

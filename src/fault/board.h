@@ -66,6 +66,7 @@ bool is_open(const wire::Board& board, const wire::BoardBarrier& barrier);
 
 // The faults on it so far, without reading the rest; 0 where it cannot be read.
 uint32_t fault_count(const std::string& path);
+bool call_failed(const std::string& path);  // into HIP, ever; reads little
 
 // Has the process say what its threads do. False: it does not, within that time.
 bool ask_for_threads(const std::string& path, int64_t most_ns);

@@ -368,6 +368,7 @@ void call_error(FaultReport& report) {
   const bool is_of_code = std::any_of(std::begin(kOfCode), std::end(kOfCode),
                                       [&](int code) { return code == report.call_code; });
   if (!is_of_code) return;
+  report.call_lacks_code = report.call.find("Launch") != std::string::npos;
   report.cause = report.wrong_architecture.empty()
                      ? "the code is for another architecture than the GPU's, or damaged: " + call
                      : "wrong architecture: " + report.wrong_architecture;

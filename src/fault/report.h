@@ -237,6 +237,7 @@ struct FaultReport {
   uint64_t call_bytes = 0;           // 0: it has no such argument
   std::vector<CallSide> call_sides;  // of those in buffers
   bool call_misuses_memory = false;  // one of them is freed, or too small: that is the cause
+  bool call_lacks_code = false;      // it was to launch what the GPU has no code for: nothing ran
 };
 
 }  // namespace sonde::fault

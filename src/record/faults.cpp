@@ -427,21 +427,24 @@ void FaultWatch::look_at_opencl(const End& end, store::Writer* writer) {
   }
 }
 
-// Where memory is checked, a copy that HIP has refused is told whatever the program made of it.
-void FaultWatch::look_at_refused_calls(const End& end, store::Writer* writer) {
+// Told whatever the program made of it: where memory is checked, a copy that HIP has refused; and a
+// launch of what the GPU has no code for, which HIP 5.7 leaves to the program, and 5.2 aborts at.
+void FaultWatch::look_at_failed_calls(const End& end, store::Writer* writer) {
   for (const std::string& path : fault::list_boards(session_)) {
-    if (told_.contains(path)) continue;
+    if (told_.contains(path) || !fault::call_failed(path)) continue;
     const auto board = fault::read_board(path);
-    if (!board || board->state->call_error.time_ns == 0) continue;
+    if (!board) continue;
     fault::Occasion now = occasion();
     now.kind = fault::Occasion::Kind::kCallError;
     now.ended = how_it_ended(end.exit_status, end.signal);
     now.time_ns = end.time_ns;
     fault::CodeObjects code(board->objects);
     const fault::FaultReport report = fault::compose(*board, code, now, names_of_files());
-    if (!report.call_misuses_memory) continue;
+    const bool is_refused = options_->faults.checks_memory && report.call_misuses_memory;
+    const bool nothing_ran = report.call_lacks_code && end.exit_status == 0 && end.signal == 0;
+    if (!is_refused && !nothing_ran) continue;
     told_.insert(path);
-    ++findings_;
+    findings_ += is_refused ? 1 : 0;
     show(report, code, nullptr, writer);
   }
 }
@@ -450,7 +453,7 @@ bool FaultWatch::look_at_end(const End& end, store::Writer* writer) {
   if (options_ == nullptr || !options_->faults.watch) return false;
   const int before = reports_;
   look(writer);
-  if (options_->faults.checks_memory) look_at_refused_calls(end, writer);
+  look_at_failed_calls(end, writer);
   if (end.exit_status == 0 && end.signal == 0) return reports_ != before;
   look_at_opencl(end, writer);
   if (options_->faults.only && reports_ == before && fault::list_boards(session_).empty()) {

@@ -56,7 +56,7 @@ class FaultWatch {
   void look_for_findings(store::Writer* writer);
   void look_for_untold(store::Writer* writer);
   void tell_untold(const std::string& path, const fault::Wave& wave, store::Writer* writer);
-  void look_at_refused_calls(const End& end, store::Writer* writer);
+  void look_at_failed_calls(const End& end, store::Writer* writer);
   void tell_state_of(const std::string& path, fault::Occasion::Kind kind, int64_t since_ns,
                      store::Writer* writer);
   void ask_where_threads_are(const std::string& path, fault::Occasion& now);

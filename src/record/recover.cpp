@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "record/drain.h"
@@ -36,13 +37,22 @@ class FileSizeSignalIgnored {
   struct sigaction before_ {};
 };
 
+// An empty file is made, not copied: libstdc++ 14 copies one by streams, whose exceptions it does
+// not catch, and a file of /proc, which seems empty, may not be readable at all.
+void copy_file(const std::string& from, const std::string& to, std::error_code& error) {
+  if (fs::file_size(from, error) != 0 && !error) {
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  } else if (!error && !std::ofstream(to, std::ios::trunc)) {
+    error = std::make_error_code(std::errc::io_error);
+  }
+}
+
 // The copy has its name only when it is whole.
 Status copy_trace(const std::string& from, const std::string& to) {
   const std::string part = to + ".part";
   std::error_code error;
   const auto copy = [&](const std::string& suffix) {
-    if (!error)
-      fs::copy_file(from + suffix, part + suffix, fs::copy_options::overwrite_existing, error);
+    if (!error) copy_file(from + suffix, part + suffix, error);
   };
   copy("");
   std::error_code ignored;

@@ -200,6 +200,11 @@ int main(int argc, char** argv) {
     say(values);
     work::follow<<<1, 64>>>(nullptr, values);
   }
+  if (which == "unknown") {  // no kernel, and the program does not look
+    say(nullptr);
+    const auto* no_kernel = reinterpret_cast<const void*>(&make_buffer);
+    (void)hipLaunchKernel(no_kernel, dim3(1), dim3(64), nullptr, 0, nullptr);
+  }
   if (which == "exit") {
     g_values = make_buffer();
     say(g_values);

@@ -35,6 +35,9 @@ attach() {  # attach TYPE NAME
   mount -t "$1" "$1" "$folder/$2"
   mounted+=("$folder/$2")
 }
+# Some tests give a program mounts of its own, for which the root has to be one.
+mount --bind "$folder" "$folder"
+mounted+=("$folder")
 attach proc proc
 attach sysfs sys
 attach tmpfs tmp

@@ -310,7 +310,8 @@ debug - Run a command and tell why its GPU failed: kernel, address, allocation, 
 
 Runs COMMAND and keeps nothing, but prints one report when a GPU fails: a memory fault, an error of
 a queue (a trap, an illegal instruction, an access outside of LDS or private memory, a bad packet),
-a call into HIP that failed just before the program ended with an error, or a crash of the program
+a call into HIP that failed just before the program ended with an error, a launch of what the GPU
+has no code for, or a crash of the program
 while its GPUs had work. SIGQUIT (Ctrl-\) asks for a report of what they do at the moment, and
 --hang for one when they stand still: arguments of what is in flight, what each queue waits for,
 which rank has not come to a collective, and where the program's threads are; the program goes on
