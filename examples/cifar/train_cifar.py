@@ -59,6 +59,7 @@ def join_job():
     if ranks > 1:
         os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
         os.environ.setdefault("MASTER_PORT", "29511")
+        os.environ.setdefault("USE_LIBUV", "0")  # which Debian's PyTorch is built without
         backend = "nccl" if torch.cuda.is_available() else "gloo"
         dist.init_process_group(backend, rank=rank, world_size=ranks)
     return rank, ranks, local

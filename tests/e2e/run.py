@@ -8,6 +8,7 @@ One line per case; the output of the commands only where a case fails. Exit stat
 import argparse
 import contextlib
 import functools
+import glob
 import os
 import random
 import re
@@ -209,7 +210,7 @@ NEED_CHECKS = {
     "command": lambda name, places: shutil.which(name) is not None,
     "python": lambda name, places: python_succeeds(f"import {name}"),
     "torch": lambda name, places: python_succeeds(f"import torch; assert int(torch.__version__.split('.')[0]) >= {name}"),
-    "file": lambda name, places: os.path.exists(spec.substitute(name, places)),
+    "file": lambda name, places: bool(glob.glob(spec.substitute(name, places))),
     "machine": lambda name, places: os.uname().machine == name,
     "lib": lambda name, places: can_load(name),
     "env": lambda name, places: bool(os.environ.get(name)),
