@@ -103,23 +103,24 @@ void declare_gpus(CLI::App& app, Raw& raw) {
   app.add_option("--config", raw.config, "JSON file with GPUs, clocks, times and faults")
       ->type_name("FILE");
   app.add_option("--fault", raw.faults,
-                 "A fault, once, at the N-th dispatch (of kernels with this in their name)")
+                 "One fault, at the N-th dispatch (of kernels with KERNEL in their name)")
       ->type_name("KIND[@KERNEL][:N]")
       ->allow_extra_args(false);
-  app.add_option("--kfd", raw.kfd,
-                 "Version of the kernel driver's interface, 1.8 to 1.18: what a program finds on "
-                 "older and newer Linux [1.17]")
+  app.add_option(
+         "--kfd", raw.kfd,
+         "Version of the kernel driver's interface, 1.8 to 1.18, as on older and newer Linux "
+         "[1.17]")
       ->type_name("VERSION");
 }
 
 void declare_files(CLI::App& app, Raw& raw) {
   app.add_option("--log", raw.log, "Write what the GPUs execute to this file")->type_name("FILE");
   app.add_option("--waves", raw.waves,
-                 "Write the state of waves at faults and traps, and when FILE.ask is made, to this "
-                 "new file")
+                 "Write the state of waves at faults and traps, and when FILE.ask is created, to "
+                 "this new file")
       ->type_name("FILE");
   app.add_option("--sample-every", raw.sample_every,
-                 "With --waves: also where each wave is after every N of its instructions")
+                 "With --waves: also write where each wave is after every N of its instructions")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
   app.add_option("--trace-instructions", raw.instructions,
@@ -134,7 +135,7 @@ void declare_files(CLI::App& app, Raw& raw) {
 void declare_kernels(CLI::App& app, Raw& raw) {
   app.add_option("--check", raw.check,
                  "Check what machine code does with memory: memory (out of bounds, use after free, "
-                 "reads of what nobody wrote), race (between waves of a work group), or both")
+                 "reads of uninitialised memory), race (between waves of a work group), or both")
       ->type_name("WHAT")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -62,14 +62,14 @@ Options:
 --exact  in text, times in nanoseconds and sizes in bytes (csv and json always do)
 --table NAME  only this table [all; csv is always one: the first]
 --explain  say what each figure means, exactly; needs no file
---as KIND  what kind of trace FILE is [seen from its contents]
+--as KIND  what kind of trace FILE is [recognised by its contents]
 --align HOW=clocks|start|none  how the times of several files become one time line: by their clocks,
     by letting all files start together, or not at all [clocks]
 --from TIME  start of the window, from the start of the trace: 1.5s, 200ms, 10us, 20%, or seconds;
     --from=-1s counts from its end [start]
 --to TIME  end of the window, in the same way [end]
 --window WHAT  only this part: marker:REGEX, marker:REGEX#K, kernel:REGEX, step:N, step:N..M or
-    launched:N; --from and --to are then of it [the whole trace]
+    launched:N; --from and --to are then relative to it [the whole trace]
 --kernel REGEX  only names in which this extended regular expression is found [all]
 --name REGEX  only names in which this extended regular expression is found [all]
 --gpu N  only this GPU [all]
@@ -77,7 +77,7 @@ Options:
 --all  all recordings of yours on this machine
 --proc-root DIR  look here instead of in /proc [/proc]
 --sys-root DIR  look here instead of in /sys [/sys]
---nvml FILE  the library that knows NVIDIA GPUs [libnvidia-ml.so.1]
+--nvml FILE  the library for NVIDIA GPUs [libnvidia-ml.so.1]
 )";
 
 constexpr const char* kWindowOptions = "--as --from --to --window";

@@ -26,13 +26,13 @@ constexpr const char* kOptions = R"(
 --miopen-log  have MIOpen log its calls, and bring them into the trace
 --hang TIME  report, as sonde debug --hang does, when no dispatch has begun or ended for TIME
     although a GPU has work; the program goes on [no report]
---no-start  begin switched off; the program starts recording with sonde_start()
---window marker:REGEX  record only while a range is open that matches: an extended regular
-    expression, of ROCTX, NVTX, ITT, sonde.h and Python markers [everything]
+--no-start  begin switched off, until sonde start, or sonde_start() in the program
+--window marker:REGEX  record only while a ROCTX, NVTX, ITT, sonde.h or Python range is open whose
+    name matches this extended regular expression [everything]
 --delay TIME  begin recording after TIME [0s]
 --duration TIME  stop recording TIME after it began [to the end]
---trigger WHAT,...  with --last or --rotate: write a snapshot at signal:USR2 or signal:USR1 to the
-    recorder, or when sonde check finds finding:NAME [none]
+--trigger WHAT,...  with --last or --rotate: write a snapshot when sonde record gets signal:USR2 or
+    signal:USR1, or when sonde check finds finding:NAME [none]
 --period DELAY:LENGTH:RATE  after DELAY record for LENGTH, and again every RATE; a fourth part says
     how often [all the time]
 --wait WHOM=command|all  wait for the command, or for all processes that it started [command]

@@ -54,7 +54,7 @@ std::vector<Option> workload_options() {
 --kernel REGEX  only kernels in whose name this extended regular expression is found [all]
 --dispatch LIST  only these dispatches, as the file numbers them: 0,4:7 [all]
 --gpu N  only this GPU, as the file numbers it [all]
---gpu-model NAME  which GPU a trace is of, where it does not say: MI210 [as the trace says]
+--gpu-model NAME  the GPU of a trace that does not name it: MI210 [as the trace says]
 )");
 }
 

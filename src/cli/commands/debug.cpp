@@ -310,35 +310,35 @@ debug - Run a command and tell why its GPU failed: kernel, address, allocation, 
 
 Runs COMMAND and keeps nothing, but prints one report when a GPU fails: a memory fault, an error of
 a queue (a trap, an illegal instruction, an access outside of LDS or private memory, a bad packet),
-a call into HIP that failed just before the program ended with an error, a launch of what the GPU
-has no code for, or a crash of the program
-while its GPUs had work. SIGQUIT (Ctrl-\) asks for a report of what they do at the moment, and
---hang for one when they stand still: arguments of what is in flight, what each queue waits for,
-which rank has not come to a collective, and where the program's threads are; the program goes on
-then, and does not get that signal. sonde record prints the same and stores it in the trace, which
-sonde debug FILE.rpd shows again. The program's own output, signals and exit status do not change.
+a call into HIP that failed just before the program ended with an error, a launch of a kernel for
+which the GPU has no code, or a crash of the program while its GPUs had work. SIGQUIT (Ctrl-\) asks
+for a report of what the GPUs are doing, and --hang for one when they hang: the arguments of
+dispatches in flight, what each queue waits for, which rank has not come to a collective, and where
+the program's threads are. The program then goes on, and does not get that signal. sonde record
+prints the same and stores it in the trace, which sonde debug FILE.rpd shows again. The program's
+own output, signals and exit status do not change.
 
 The report names the kernel with its grid and its arguments, the allocation that the address lies in
 or next to, with the stack of the call that made it and of the one that freed it, other dispatches
 in flight and the last 50 that finished, the code object, the instructions around the one that
-failed where that is known, and a likely cause with what speaks for it. It is composed outside of
-the program, from what the program publishes as it goes: 0.02 us a launch, and 0.2 us and a call
-stack an allocation.
+failed if that is known, and a likely cause with its evidence. It is composed outside the program,
+from what the program publishes as it runs, which costs 0.02 us per launch, and 0.2 us and a call
+stack per allocation.
 
-With --softgpu the command runs on a software AMD GPU, kernels from their machine code. There the
-waves that stopped are shown too, and the address that a lane touched. On a card a memory fault is
-known by its page, and waves are shown where AMD's debugger library (librocm-dbgapi.so.0) is
-installed.
+With --softgpu, the command runs on a software AMD GPU, which executes the machine code of kernels.
+The report then also shows the waves that stopped, and the address that a lane accessed. On a card,
+only the page of a memory fault is known, and waves are shown if AMD's debugger library
+(librocm-dbgapi.so.0) is installed.
 
-With --check as well, each access of each kernel is checked before it is done. One that is out of
-bounds or of freed memory ends the program as a fault of a GPU does. After a race, or a read of what
-nobody wrote, the program goes on, and sonde debug exits with 1 where the program ends with 0.
+With --check as well, each access of each kernel is checked before it is made. An access that is out
+of bounds or to freed memory ends the program, as a GPU fault does. After a race or a read of
+uninitialised memory the program goes on, and sonde debug exits with 1 if the program exits with 0.
 
 Arguments:
 [--] COMMAND...
 
 Options:
---softgpu  run the command on a software AMD GPU, from its machine code
+--softgpu  run the command on a software AMD GPU, which executes machine code
 -o, --output FILE  write the report to this new file, in a job of several ranks to FILE with the
     rank in its name; %p and other keys as in sonde record, %p being sonde debug itself [standard
     error]
@@ -346,15 +346,15 @@ Options:
     all waves, what the kernels' buffers hold, and code objects; sonde debug FILE shows it again, on
     any machine [no file]
 --json  the report as JSON
---launch-stacks  also keep where each kernel was launched: some 15 us a launch
+--launch-stacks  also keep where each kernel was launched: some 15 us per launch
 --no-cache  have PyTorch and ROCm allocate each buffer by itself, so that its bounds are known:
     slow, and an access out of bounds is likelier to fault
 --check WHAT  check what kernels do with memory: memory (out of bounds, use after free, reads of
-    what nobody wrote), race (between waves of a work group), or both, as memory,race; with
+    uninitialised memory), race (between waves of a work group), or both, as memory,race; with
     --softgpu to the byte and the lane, without it memory alone, by pages [nothing]
 --hang TIME  also report when no dispatch has begun or ended for TIME although there is work, or a
     queue waits; the program goes on [no report]
---all  show every wave with its registers, not one for each place
+--all  show every wave with its registers, not only one for each place in the code
 --save-code-objects DIR  save all loaded code objects into this folder when a GPU fails, named by
     their URIs; or those of a file of --core [none are saved]
 --memory ADDRESS[:BYTES]  of a file of --core: what its memory holds there [256 bytes]
@@ -364,7 +364,7 @@ Examples:
 sonde debug -- ./solver  why does it end with a memory access fault?
 sonde debug --softgpu -- ./solver  on a machine without an AMD GPU
 sonde debug --softgpu --check memory,race -- ./solver
-    does a kernel leave its buffers, or do its waves race?
+    does a kernel access memory out of bounds, or do its waves race?
 sonde debug --core fault.rpd -- ./solver  to look at it elsewhere
 sonde debug fault.rpd  the report that --core or sonde record stored
 sonde debug rank0.rpd rank1.rpd

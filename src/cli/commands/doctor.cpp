@@ -179,8 +179,8 @@ constexpr const char* kText = R"(
 doctor - Say what can be recorded on this machine, and why the rest cannot
 
 Checks every interface that Sonde can record, the agent, the clock, the space, the metrics and what
-the system permits, and says what is missing and how to get it. Exit status 1 if nothing can be
-recorded.
+the system permits, and says what is missing and how to get it. The exit status is 1 if nothing can
+be recorded.
 
 Options:
 --proc-root DIR  look for metrics here instead of in /proc [/proc]

@@ -155,8 +155,8 @@ std::string format_lines() {
 constexpr const char* kText = R"(
 export - Write a trace for Perfetto, chrome://tracing and many other tools
 
-Writes the whole trace, or a part of it, in the format of another tool. --format chooses the format,
-or else the extension of the output's name:
+Writes the whole trace, or a part of it, in the format of another tool. --format chooses the format;
+without it, the extension of the output's name does:
 
 {formats}
 Every operation and every API call is written once, with its exact start and duration in
@@ -178,8 +178,8 @@ Options:
 --critical-path  chrome, perfetto: with the critical path (sonde critical-path)
 --split-size BYTES  several files of at most this size, by time [one file]
 --gpu N  operations of this GPU only; calls are all written [all]
---gpu-model NAME  rocprof-compute: which GPU the trace is of, where it does not say: MI210 [as the
-    trace says]
+--gpu-model NAME  rocprof-compute: the GPU of a trace that does not name it: MI210 [as the trace
+    says]
 --rank N  processes of this rank only, and their operations [all]
 --from --to --window
 

@@ -172,26 +172,29 @@ exporter - Serve what the GPUs, the processes on them and the host do to Prometh
 
 Prints its URL and answers /metrics in Prometheus' text format until Ctrl-C: for each GPU how busy
 it is, its memory, power, energy, temperatures, clocks and errors; the memory of each process on a
-GPU with its job and rank; and the host. It looks when it is asked, opens no GPU and wakes none.
+GPU with its job and rank; and the host. It reads the GPUs when it is asked, opens none and wakes
+none.
 
 Names and labels are those of omnistat, or with --names those of AMD's device metrics exporter (dme)
-or NVIDIA's dcgm-exporter (dcgm), so that dashboards made for these work. What is not known has no
-series. The 256 processes with the most memory have series of their own, the others are one.
+or NVIDIA's dcgm-exporter (dcgm), so that dashboards made for these work. A value that is not known
+has no series. The 256 processes with the most memory have series of their own, the others share
+one.
 
 Without a token it listens on an address of loopback only and answers everybody on this machine.
-With --token-file it may listen on any address, and answers who sends the token (authorization:
-{credentials_file: FILE} in Prometheus' scrape_config); the connection is not encrypted.
+With --token-file it may listen on any address, and answers only requests with the token
+(authorization: {credentials_file: FILE} in Prometheus' scrape_config); the connection is not
+encrypted.
 
---push sends them to a server instead, in the text that VictoriaMetrics and vmagent import, each
-series with its time. What cannot be sent waits, an hour's worth at 10 s, and is sent when the
-server is back. With --token-file, the token is sent along.
+With --push, it sends the metrics to a server instead, in the text format that VictoriaMetrics and
+vmagent import, each value with its time. Metrics that cannot be sent are kept, an hour's worth at
+10 s, and sent when the server is back. With --token-file, the token is sent along.
 
 Options:
---port N  the port to listen on; 0 is one that is free [8001]
---address ADDRESS  the address to listen on, in numbers [127.0.0.1]
---token-file FILE  answer only who sends the token in this file [answer all]
+--port N  the port to listen on; 0 is any free port [8001]
+--address ADDRESS  the IP address to listen on [127.0.0.1]
+--token-file FILE  answer only requests with the token in this file [answer all]
 --push URL  send the metrics to a server that imports them, as VictoriaMetrics does, instead of
-    waiting to be asked [wait to be asked]
+    serving them [serve them]
 --interval TIME  how often to send them [10s]
 --names HOW=omnistat|dme|dcgm  the names and labels of the metrics [omnistat]
 --once  print the metrics once and end; for a file that node_exporter's textfile collector reads

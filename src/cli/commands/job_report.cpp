@@ -99,22 +99,22 @@ constexpr const char* kText = R"(
 job-report - Show how a job used its GPUs: time, memory, power and energy
 
 Prints the card of a job from the metrics in its recordings: how busy each GPU was, how much memory
-and power it took, which GPUs were idle, and the energy of all in kWh. Give the recordings of all
-nodes together.
+and power it took, which GPUs were idle, and the energy of all GPUs in kWh. Give the recordings of
+all nodes together.
 
-With --from, the metrics come from a server instead that has collected them from all nodes: of each
-node that reported the job (rmsjob_info), all GPUs, from the first to the last report of it. A value
-counts until the next one, and no longer than five minutes.
+With --from, the metrics come instead from a server that has collected them: of all GPUs of each
+node that reported the job (rmsjob_info), from its first to its last report. A value counts until
+the next one, and no longer than five minutes.
 
 Arguments:
 [FILE...]  recordings of the job (.rpd)
 
 Options:
 --format --limit --sort --full-names --exact --table --explain
---from URL  take what Prometheus or VictoriaMetrics has of it, collected from sonde exporter or
+--from URL  take the metrics that Prometheus or VictoriaMetrics has collected from sonde exporter or
     omnistat [the recordings]
---job ID  which job of --from, which needs it [none]
---since TIME  how far back --from is searched [7d]
+--job ID  the job; --from needs it [none]
+--since TIME  how far back --from searches [7d]
 
 Examples:
 sonde job-report trace.rpd  of one recording

@@ -24,9 +24,9 @@ Result<int> run(const Arguments& arguments) {
 constexpr const char* kText = R"(
 mark - Mark this moment in a running recording
 
-Puts a mark with a text into a recording, as if a program of it had called sonde_mark(): in the
-trace, it is one of a process of its own, "sonde mark". So a load test, an operator or a script can
-say what it does when, and sonde trim, query and every viewer show it.
+Puts a mark with a text into a recording, as if one of its programs had called sonde_mark(). In the
+trace, the mark belongs to a process of its own, "sonde mark". So a load test, a person or a script
+can say what happens when, and sonde trim, query and every viewer show it.
 
 WHICH is a process of the recording, or the trace that it writes, by its path or name. It can be
 left out where only one is in progress.

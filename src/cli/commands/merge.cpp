@@ -23,8 +23,8 @@ timeline by the time of day, if every file says at what time of day it was recor
 accurate as the clocks of the machines. Otherwise the merge is refused, and --align start lets all
 files begin together.
 
-The parts of a recording that was rotated (sonde record --rotate) are joined to what it would be as
-one: every call keeps its operations, also where they lie in another part.
+The parts of a rotated recording (sonde record --rotate) are joined into one trace, in which every
+call has its operations, even if they are in another part.
 
 An existing file is never overwritten: the next free name is taken.
 

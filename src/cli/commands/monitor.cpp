@@ -182,18 +182,19 @@ Alerts say what is worth a look, and why.
 At a terminal it fills the screen until q is pressed; ? lists the keys. With an option that chooses
 what is shown or how, elsewhere and where TERM is dumb, it prints tables.
 
-It reads /proc, /sys and NVML only: it opens no GPU and wakes none that is asleep. Values are of the
-moment; rates are of a quarter of a second, or of the time between two looks with --watch.
+It reads /proc, /sys and NVML only: it opens no GPU and wakes none that is asleep. Values are
+current; rates cover a quarter of a second, or with --watch the time between two readings.
 
-The GPU time of a HIP process is known to nobody but to a recording of it, because the kernel does
-not count it. CUs is how many compute units had work of it at the moment of the look.
+The GPU time of a HIP process is not shown, because the kernel does not count it; sonde record
+measures it. CUs is the number of compute units that had work of the process at the moment of
+reading.
 
 Options:
 --once  show one table and end
---watch SEC  look again every SEC seconds, until Ctrl-C [one look]
--n, --count N  with --watch: stop after N looks [no end]
---json  every value, as an object (with --watch: one a line)
---csv  every value, a row a GPU
+--watch SEC  read again every SEC seconds, until Ctrl-C [read once]
+-n, --count N  with --watch: stop after N readings [no end]
+--json  every value, as an object (with --watch: one per line)
+--csv  every value, one row per GPU
 --all  also health, links and partitions, and with --json every number of gpu_metrics
 --gpu
 --pid PID  only this process [all]

@@ -35,7 +35,7 @@ constexpr const char* kText = R"(
 occupancy - Show how many waves of each kernel fit on a SIMD, and what limits them
 
 Works out the occupancy of each kernel from its registers, LDS and work group, without hardware
-counters. sonde sol has what was measured, where counters were.
+counters. If counters were recorded, sonde sol shows the measured occupancy.
 
 Arguments:
 FILE

@@ -325,22 +325,22 @@ profile - Count hardware counters of kernels on AMD GPUs
 Runs COMMAND, counts what the GPU's hardware counters see in each kernel, and writes one trace that
 sonde sol, roofline and check read.
 
-A block of the GPU counts a few things at a time. So COMMAND runs once for each pass, and sonde says
-before how often and why; --plan only prints the passes. Its output appears each time, and its
-standard input is there for the first time only. Times and everything else in the trace are of the
-first run; the counters of the others go to the kernel of the same process, GPU, name, grid and
-occurrence, and kernels without a counterpart are reported.
+Each block of the GPU can count only a few things at a time, so COMMAND runs once for each pass;
+sonde says beforehand how often and why, and --plan only prints the passes. COMMAND's output appears
+each time; only the first run has the standard input. Times and everything else in the trace are of
+the first run. Counters of the other runs are assigned to the kernel of the same process, GPU, name,
+grid and occurrence, and kernels without a counterpart are reported.
 
-With --replay COMMAND runs once, and each kernel runs again for each further pass, on memory that is
-restored before: all that the program has allocated on its GPUs, their variables, and of the host's
-memory what the kernel's arguments point to. Kernels that cannot be run again are named and have the
-counters of the first pass. A kernel that prints does so each time, and threads may not write to a
-GPU's memory directly while a kernel runs.
+With --replay, COMMAND runs once, and each kernel runs again for each further pass. Before each
+pass, sonde restores the memory that the program has allocated on its GPUs, their variables, and the
+host memory to which the kernel's arguments point. Kernels that cannot be run again are named and
+have the counters of the first pass. A kernel that prints does so each time, and threads must not
+write to a GPU's memory directly while a kernel runs.
 
 A kernel that is counted runs alone on its GPU, so kernels of several streams do not overlap. The
-counters are read through AMD's libhsa-amd-aqlprofile64.so, which the HSA runtime loads. gfx90a has
-all counters of the list; of gfx908, gfx906 and gfx900 those are known that AMD's tools list there,
-and of later GPUs none yet.
+counters are read through AMD's libhsa-amd-aqlprofile64.so, which the HSA runtime loads. sonde knows
+all counters of the list for gfx90a, those that AMD's tools list for gfx908, gfx906 and gfx900, and
+none yet for later GPUs.
 
 Arguments:
 [--] COMMAND...

@@ -41,12 +41,12 @@ v_device, v_counter, v_string and v_ustring with the same columns for all versio
 sonde_api, sonde_top, sonde_ktop, sonde_api_top, sonde_busy, sonde_kernel and sonde_copy, which hold
 the figures the other commands print.
 
-One statement that only reads; anything else is refused. Rows are printed as they come, so a result
-may be larger than memory; columns of text are as wide as the first 1,000 rows need.
+SQL is one statement that only reads; anything else is refused. Rows are printed as they come, so a
+result may be larger than memory; columns of text are as wide as the first 1,000 rows need.
 
 Arguments:
 FILE
-SQL  the query; it and FILE are taken either way round
+SQL  the query; FILE and SQL may come in either order
 
 Options:
 --as --format

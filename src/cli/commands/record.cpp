@@ -310,11 +310,11 @@ the events are counted as lost with that cause, which sonde info shows.
 
 With --pid, Sonde records a process that runs already: its metrics, the C++ and Python call stacks
 of all its threads, the calls and operations of HIP, those of HSA and OpenCL on queues that are made
-from then on, operators of PyTorch, and markers of ROCTX, NVTX, ITT and sonde.h. What cannot be had
-of this process is said, with the reason. To load the library, one thread that waits is stopped for
-a few milliseconds, which needs the permission to trace the process (its owner, where
-kernel.yama.ptrace_scope allows it, or root). When the recording ends, the process has its signals,
-files and threads as before; the library stays in it and does nothing.
+from then on, operators of PyTorch, and markers of ROCTX, NVTX, ITT and sonde.h. Sonde says what it
+cannot record of this process, and why. To load its library, it stops one waiting thread for a few
+milliseconds, which needs the permission to trace the process (that of its owner, if
+kernel.yama.ptrace_scope allows it, or of root). When the recording ends, the process has its
+signals, files and threads as before; the library stays in it and does nothing.
 
 Some programs cannot be recorded: statically linked, setuid and 32-bit ones, and those that a
 program starts with system() or popen() after it has emptied its own environment. Programs started

@@ -226,7 +226,8 @@ Options:
 --showreplaycount  PCIe packets that were sent again
 --json  as JSON; not the table without options
 --csv  as CSV; not the table without options
---rocm VERSION  whose form: 5.2, 6 or 7; SONDE_ROCM_SMI is the same for scripts [5.2]
+--rocm VERSION  print what this version prints: 5.2, 6 or 7; scripts can set SONDE_ROCM_SMI instead
+    [5.2]
 --alldevices  taken and without effect
 --loglevel LEVEL  taken and without effect [none]
 --proc-root --sys-root

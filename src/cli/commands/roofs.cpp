@@ -110,11 +110,11 @@ Result<int> run(const Arguments& arguments) {
 constexpr const char* kText = R"(
 roofs - Measure the bandwidths and compute rates of the GPUs here
 
-Runs kernels of known work on each GPU: bandwidth of memory, L2, L1 and LDS, and operations a second
-by type, vector and matrix. They are compiled at run time by hiprtc, so ROCm's HIP runtime is all
-that is needed. The figures are kept for each GPU in ~/.cache/sonde/roofs, and sonde profile writes
-them into its traces, where sonde roofline takes them instead of theoretical peaks. Nothing else
-should use the GPUs meanwhile.
+Runs kernels of known work on each GPU: bandwidth of memory, L2, L1 and LDS, and operations per
+second by type, vector and matrix. They are compiled at run time by hiprtc, so ROCm's HIP runtime is
+all that is needed. The figures are kept for each GPU in ~/.cache/sonde/roofs, and sonde profile
+writes them into its traces, where sonde roofline takes them instead of theoretical peaks. Nothing
+else should use the GPUs meanwhile.
 
 Options:
 -o, --output FILE  write a roofline.csv of rocprof-compute [none]

@@ -101,8 +101,8 @@ where, and for a part of time the tables that sonde kernels, breakdown, idle and
 for it, with their command lines. ? lists its keys.
 
 It listens on 127.0.0.1 only and admits only requests with the token of the URL: other users of the
-machine cannot get in. From another machine: ssh -L 8080:127.0.0.1:PORT HOST, with the port of the
-URL, and 8080 in its place in the browser. The page needs no network, and the files are not changed.
+machine cannot get in. From another machine: ssh -L 8080:127.0.0.1:PORT HOST with the port of the
+URL, then open the URL with port 8080. The page needs no network, and the files are not changed.
 
 Traces are read in the background, and a file that grows is read again. The index of a large .rpd is
 kept in $XDG_CACHE_HOME/sonde/serve (~/.cache), so that it opens at once the next time; it is made
@@ -114,7 +114,7 @@ FILE...
 
 Options:
 --open  also open it in the browser (xdg-open)
---port N  the port to listen on; 0 is one that is free [0]
+--port N  the port to listen on; 0 is any free port [0]
 --idle TIME  end after this long without a request; 0 means never [{}]
 --no-cache  keep no index, and use none
 --analysis-memory SIZE  limit on the memory of one analysis [half of the machine's]

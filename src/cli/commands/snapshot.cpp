@@ -166,9 +166,8 @@ Result<int> run(const Arguments& arguments) {
 constexpr const char* kText = R"(
 snapshot - Write what a running recording holds so far as a trace
 
-Of a recording that keeps only its end (sonde record --last 30s), writes the last 30 s before this
-moment; of one that is rotated (--rotate), all parts that are kept, as one trace. The recording goes
-on.
+For a recording that keeps only its end (sonde record --last 30s), writes the 30 s before this
+moment; for a rotated one (--rotate), all parts that are kept, as one trace. The recording goes on.
 
 WHICH is a process of the recording, or the trace that it writes, by its path or name. It can be
 left out where only one is in progress. An existing file is never overwritten: the next free name is
@@ -181,7 +180,7 @@ Options:
 -o, --output FILE  the trace to write [TRACE.snapshot.rpd]
 --if-finding LIST  only if sonde check finds one of these in it, e.g. waits, or any; else exit with
     3 [always]
---session DIR  the recording whose session directory this is [as WHICH says]
+--session DIR  the recording with this session directory [as WHICH says]
 --all
 
 Examples:

@@ -16,10 +16,10 @@ Result<int> run(const Arguments& arguments) {
 constexpr const char* kText = R"(
 start - Switch a running recording on from outside; stop, status
 
-Switches recording on in all processes of a recording that sonde record --no-start began, or that
-sonde stop switched off, at once and in all their threads; sonde stop switches it off again. As
-often as you like: all of it is in the one trace. What a program says itself (sonde_start,
-roctracer_start ...) counts only until the first sonde start or stop.
+Switches recording on in a recording that sonde record --no-start began, or that sonde stop switched
+off: at once, in all threads of all its processes. sonde stop switches it off again. You can do so
+as often as you like; everything is in one trace. The program's own calls (sonde_start,
+roctracer_start ...) have effect only until the first sonde start or stop.
 
 WHICH is a process of the recording, or the trace that it writes, by its path or name. It can be
 left out where only one is in progress. Recordings of other users cannot be seen.
