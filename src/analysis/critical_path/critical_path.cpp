@@ -306,7 +306,7 @@ constexpr const char* kDefinition =
     "--show edges lists the path in order; At and Begins at count from the start of the trace, like --from. --show slack "
     "lists every operation with its slack: how much longer it could take before Length grew. "
     "Slack is 0 on the path.\n\n"
-    "--what-if reduces the weights of what Bound by names (either of its names), or the spans of all calls and "
+    "--what-if reduces the weights of a row of Bound by (either of its names), or the spans of all calls and "
     "operations whose name matches a regular expression, by a percentage, and finds the longest "
     "path again. Unexplained time does not change.\n";
 
@@ -360,8 +360,8 @@ Analysis critical_path_analysis() {
         "delay",
         "1500us"},
        {"what-if", "NAME=PERCENT",
-        "how long the path would be if what Bound by names, such as 'launch overhead', or calls and "
-        "kernels with such a name took so much less [nothing]",
+        "how long the path would be if this row of Bound by (such as 'launch overhead'), or calls and "
+        "kernels with this name, took PERCENT less [nothing]",
         ""}},
       [](const Parameters&) {
         return trace::Request{.ops = true,

@@ -9,8 +9,8 @@ namespace {
 constexpr const char* kText = R"(
 collectives - Show how fast collective operations were, and which ranks were late
 
-Latency, bandwidth and skew of the collectives of NCCL, RCCL and others, by communicator, operation
-and size, and which rank the others waited for. Give the traces of several ranks together.
+Shows latency, bandwidth and skew of the collectives of NCCL, RCCL and others, by communicator,
+operation and size, and which rank the others waited for. Give the traces of several ranks together.
 
 Arguments:
 FILE...

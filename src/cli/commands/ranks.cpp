@@ -9,8 +9,8 @@ namespace {
 constexpr const char* kText = R"(
 ranks - Compare the GPUs of several ranks
 
-Compute, exposed communication, copies and idle time of each rank side by side, with the minimum,
-the median and the maximum of each. Give the traces of several ranks together.
+Shows compute, exposed communication, copies and idle time of each rank side by side, with the
+minimum, the median and the maximum of each. Give the traces of several ranks together.
 
 Arguments:
 FILE...

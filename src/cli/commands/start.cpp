@@ -14,7 +14,7 @@ Result<int> run(const Arguments& arguments) {
 }
 
 constexpr const char* kText = R"(
-start - Switch a running recording on from outside; stop, status
+start - Switch a running recording on; also stop, mark, snapshot and status
 
 Switches recording on in a recording that sonde record --no-start began, or that sonde stop switched
 off: at once, in all threads of all its processes. sonde stop switches it off again. You can do so

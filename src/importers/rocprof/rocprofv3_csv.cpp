@@ -382,7 +382,8 @@ Result<Clock> clock(Source&) { return Clock{"boottime"}; }
 }  // namespace
 
 Importer rocprofv3_csv_importer() {
-  return {"rocprofv3-csv", "the CSV tables of rocprofv3; one names them all", sniff, read, clock};
+  return {"rocprofv3-csv", "the CSV tables of rocprofv3; given one, all are read", sniff, read,
+          clock};
 }
 
 }  // namespace sonde::importers
