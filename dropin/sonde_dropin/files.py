@@ -50,7 +50,7 @@ class Files:
         """The last line: what was made."""
         text = f"{front}: {trace}"
         if self.made:
-            text += f"; {self.prefix}: " + " ".join(end.lstrip("._") for end in self.made)
+            text += "; " + ", ".join(self.prefix + end for end in self.made)
         if self.replaced:
             text += f"; {self.replaced} of them replaced older ones"
         print(text, file=sys.stderr)

@@ -38,8 +38,8 @@ ALONE = {"amd-smi": (amd_smi_options.ALONE, amd_smi.alone)}
 MISSING = {"rocpd": rocpd_options.MISSING, "nsys": nsys_options.MISSING,
            "amd-smi": amd_smi_options.MISSING, "rocprof-compute": compute_options.MISSING, "omniperf": compute_options.MISSING}
 # Options that these tools have without a command, and what of sonde is run.
-_TOP = {"-v": ["--version"], "--version": ["--version"], "-s": ["doctor"], "--specs": ["doctor"]}
-TOP = {"rocprof-compute": _TOP, "omniperf": _TOP}
+_TOP = {"-v": ["--version"], "-s": ["doctor"], "--specs": ["doctor"]}
+TOP = {"rocprof-compute": _TOP, "omniperf": _TOP, "nsys": {"--version": ["--version"], "-v": ["--version"]}}
 # Where the tool itself may be there, for its other commands.
 ITSELF = {"nsys": nsys.real_nsys}
 # Scripts of their own: only the table is here.

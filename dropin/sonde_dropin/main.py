@@ -16,6 +16,8 @@ def commands(name):
 
 def choose(name, words):
     """The front that a command line is for, and the rest of it; or prints why there is none."""
+    if words[:1] == ["--version"] and name not in fronts.ITSELF:
+        tool.replace(words)  # Sonde's: which of the tool's is meant, nobody knows
     if name in fronts.FRONTS:
         return name, words
     known = commands(name)
@@ -68,7 +70,8 @@ def main(name, words):
         return 1
     except OSError as problem:
         where = f"{problem.filename2 or problem.filename}: " if problem.filename else ""
-        print(f"{name}: {where}{problem.strerror}", file=sys.stderr)
+        why = "is no folder" if isinstance(problem, FileExistsError) else problem.strerror
+        print(f"{name}: {where}{why}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to print has no place
         return 1
     except KeyboardInterrupt:

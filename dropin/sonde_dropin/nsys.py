@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 from . import rows, tool
+from .files import demangled
 from .nsys_options import EXPORT, STATS
 from .table import Usage, tell_differences
 
@@ -137,7 +138,7 @@ def _sum(trace, name, unit, scale):
     table = []
     for key, values in sorted(groups.items(), key=lambda one: (-sum(one[1]), one[0])):
         share = round(100 * sum(values) / whole, 1) if whole else 0.0
-        table.append([share, *_figures(values, scale, 1 if scale == 1 else 3), _COPIES.get(key, key)])
+        table.append([share, *_figures(values, scale, 1 if scale == 1 else 3), _COPIES.get(key) or demangled(key)])
     heads = ["Time (%)", f"Total Time ({unit})", count, *(f"{word} ({unit})" for word in ("Avg", "Med", "Min", "Max",
                                                                                         "StdDev")), what]
     return heads, table
@@ -165,7 +166,7 @@ def _each(trace, unit, scale):
         rate = round(size * 1e3 / length, 3) if size and length else None
         times = [start, length] if scale == 1 else [round(start / scale, 3), round(length / scale, 3)]
         table.append([*times, *blocks, *block, None if size is None else round(size / 1e6, 3), rate, gpu, queue,
-                      _COPIES.get(row[12], row[11])])
+                      _COPIES.get(row[12]) or demangled(row[11])])
     return [f"Start ({unit})", f"Duration ({unit})", "GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ", "Bytes (MB)",
             "Throughput (MB/s)", "Device", "Strm", "Name"], table
 
@@ -248,7 +249,7 @@ def export(parsed):
     base = os.path.splitext(path)[0]
     target = parsed.text("output", base + (".json" if kind == "json" else ".rpd"))
     if os.path.exists(target) and os.path.samefile(target, path):
-        raise tool.Failure(f"{target}: is the file that is read")
+        raise tool.Failure(f"{target}: is the file that is read; -o names the new one")
     _make_way(parsed, target)
     folder = os.path.dirname(os.path.abspath(target))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".sonde-") as place:

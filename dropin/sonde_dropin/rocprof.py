@@ -39,6 +39,8 @@ def _period(text):
 
 def _prefix(parsed):
     name = parsed.text("o")
+    if name is not None and os.path.exists(name) and not os.path.isfile(name):
+        raise Usage(f"-o: '{name}' is no file; the names of all files are made from it, such as -o results.csv")
     if name is None:
         given = parsed.text("i")
         name = (os.path.splitext(os.path.basename(given))[0] if given else "results") + ".csv"

@@ -90,10 +90,7 @@ def _output(parsed):
     # Folders whose names have keys are made by the recorder.
     whole = os.path.dirname(path)
     if "%" not in whole and "$env{" not in whole and whole:
-        try:
-            os.makedirs(whole, exist_ok=True)
-        except OSError as error:
-            raise tool.Failure(f"{whole}: {error.strerror}") from error
+        os.makedirs(whole, exist_ok=True)
     return path
 
 
