@@ -21,7 +21,8 @@ bool has_op_times(const trace::Trace& trace) {
 }
 
 const char* no_op_times(const trace::Trace& trace) {
-  return trace.ops.size() == 0 ? "No operations of a device."
+  return trace.ops.size() == 0 ? "No operations of a device. sonde stacks and sonde operators show "
+                                 "the time of the CPU."
                                : "No operation has a duration: the file does not tell their times.";
 }
 

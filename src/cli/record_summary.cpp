@@ -59,10 +59,10 @@ void print_top(const trace::Trace& trace) {
     const auto name = value_of(table, row, "name");
     const auto* text = std::get_if<std::string>(&name);
     const auto* share = std::get_if<double>(&row.back());
-    say(fmt::format("  {:>12}  {:>10} calls  {:5.1f} %  {}",
-                    format_duration(integer(value_of(table, row, "total_ns"))),
-                    format_count(static_cast<uint64_t>(integer(value_of(table, row, "calls")))),
-                    share != nullptr ? *share : 0.0,
+    const auto calls = static_cast<uint64_t>(integer(value_of(table, row, "calls")));
+    say(fmt::format("  {:>12}  {:>10} {:<5}  {:5.1f} %  {}",
+                    format_duration(integer(value_of(table, row, "total_ns"))), format_count(calls),
+                    calls == 1 ? "call" : "calls", share != nullptr ? *share : 0.0,
                     text != nullptr ? report::short_name(demangle(*text)) : ""));
   }
 }

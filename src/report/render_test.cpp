@@ -44,6 +44,26 @@ TEST(Render, TextAlignsAndUsesUnits) {
             "a,\"b\" \xEF\xBF\xBD      2   >-0.001         -        -\n");
 }
 
+TEST(Render, ProseTakesMoreLinesWhereItDoesNotFit) {
+  Section section;
+  section.table.add_columns({columns::text("name", "Name"), columns::text("detail", "Detail"),
+                             columns::integer("times", "Times")});
+  section.table.add_row({std::string("hip"),
+                         std::string("no AMD GPU: there is no /dev/kfd, so load the driver"),
+                         int64_t{1}});
+  section.table.add_row({std::string("cpu"), std::string("ready"), int64_t{20}});
+  Report report;
+  report.sections.push_back(section);
+  EXPECT_EQ(rendered(report, "text", 44),
+            "Name  Detail                           Times\n"
+            "hip   no AMD GPU: there is no              1\n"
+            "      /dev/kfd, so load the driver\n"
+            "cpu   ready                               20\n");
+  // Where the output has no width, a row is a line.
+  EXPECT_NE(rendered(report, "text").find("there is no /dev/kfd, so load the driver"),
+            std::string::npos);
+}
+
 TEST(Render, ExactTextHasWholeNumbers) {
   RenderOptions options;
   options.exact = true;

@@ -34,8 +34,16 @@ size_t leading_column(const Table& table) {
   return 0;
 }
 
+// What says something by all of its words takes more lines rather than be cut. Names are text, too,
+// and may have spaces, so such columns are known by their keys.
+bool is_prose(const Column& column) {
+  constexpr std::string_view kKeys[] = {"detail", "meaning", "text", "title", "watches", "why"};
+  return column.kind == Kind::kText &&
+         std::find(std::begin(kKeys), std::end(kKeys), column.key) != std::end(kKeys);
+}
+
 std::vector<size_t> widths_of(const Table& table, const Cells& cells, size_t room) {
-  constexpr size_t kLeastName = 40, kLeastText = 16;
+  constexpr size_t kLeastName = 40, kLeastText = 16, kLeastProse = 30;
   const size_t leading = leading_column(table);
   std::vector<ColumnNeed> needs;
   for (size_t c = 0; c < table.columns.size(); ++c) {
@@ -44,12 +52,13 @@ std::vector<size_t> widths_of(const Table& table, const Cells& cells, size_t roo
     ColumnNeed need{width, width, table.columns[c].priority};
     // One that may leave before others does so whole, rather than be cut.
     if (is_text(table.columns[c].kind) && need.priority >= 0) {
-      need.least = std::min(width, kLeastText);
+      need.least = std::min(width, is_prose(table.columns[c]) ? kLeastProse : kLeastText);
     }
     if (c == leading) {
       // A terminal of less than 80 columns has half of them for names.
       if (is_text(table.columns[c].kind)) {
-        need.least = std::min({width, kLeastName, std::max(room / 2, kLeastText)});
+        const size_t least = is_prose(table.columns[c]) ? kLeastProse : kLeastName;
+        need.least = std::min({width, least, std::max(room / 2, kLeastText)});
       }
       need.priority = std::numeric_limits<int>::max();
     }
@@ -58,19 +67,43 @@ std::vector<size_t> widths_of(const Table& table, const Cells& cells, size_t roo
   return fit_columns(needs, room);
 }
 
-// One line of a table, without spaces at its end.
+// The lines that a cell takes in a column of this width.
+std::vector<std::string> lines_of(const Column& column, const std::string& cell, size_t width) {
+  constexpr size_t kMostLines = 8;
+  if (display_width(cell) <= width) return {cell};
+  if (!is_prose(column)) return {ellipsize(cell, width)};
+  std::string wrapped = wrap(ellipsize(cell, kMostLines * width), width, 0);
+  wrapped.pop_back();
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(wrapped, '\n')) lines.push_back(ellipsize(line, width));
+  return lines;
+}
+
+// A row of a table, without spaces at the ends of its lines.
 template <typename CellOf>
-std::string line_of(const Table& table, const std::vector<size_t>& widths, bool may_cut,
-                    CellOf cell_of) {
-  std::string line;
+std::string row_of(const Table& table, const std::vector<size_t>& widths, bool may_cut,
+                   CellOf cell_of) {
+  std::vector<std::vector<std::string>> cells(widths.size());
+  size_t height = 1;
   for (size_t c = 0; c < widths.size(); ++c) {
     if (widths[c] == kLeftOut) continue;
-    if (!line.empty()) line += "  ";
-    const std::string cell = may_cut ? ellipsize(cell_of(c), widths[c]) : cell_of(c);
-    line += pad(cell, widths[c], !is_text(table.columns[c].kind));
+    cells[c] = {cell_of(c)};
+    if (may_cut) cells[c] = lines_of(table.columns[c], cells[c][0], widths[c]);
+    height = std::max(height, cells[c].size());
   }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
+  std::string row;
+  for (size_t l = 0; l < height; ++l) {
+    std::string line;
+    for (size_t c = 0; c < widths.size(); ++c) {
+      if (widths[c] == kLeftOut) continue;
+      if (!line.empty()) line += "  ";
+      const std::string_view cell = l < cells[c].size() ? cells[c][l] : std::string_view();
+      line += pad(cell, widths[c], !is_text(table.columns[c].kind));
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    row += line + '\n';
+  }
+  return row;
 }
 
 // What was left out of a table is said below it.
@@ -100,14 +133,13 @@ void append_table(std::string& out, const Table& table, const RenderOptions& opt
     }
   }
   if (part.first) {
-    const std::string header =
-        line_of(table, widths, may_cut, [&](size_t c) { return cells.titles[c]; });
+    std::string header = row_of(table, widths, may_cut, [&](size_t c) { return cells.titles[c]; });
+    header.pop_back();
     out += options.colour ? fmt::format("{}{}{}\n", kBold, header, kReset) : header + "\n";
   }
   for (size_t r = 0; r < table.rows.size(); ++r) {
     out +=
-        line_of(table, widths, may_cut || part.first, [&](size_t c) { return cells.texts[c][r]; }) +
-        "\n";
+        row_of(table, widths, may_cut || part.first, [&](size_t c) { return cells.texts[c][r]; });
   }
   append_left_out(out, table, options, cells.titles, widths);
 }

@@ -368,7 +368,7 @@ report::Report report_of(const Snapshot& snapshot, Detail detail) {
   const bool data = detail == Detail::kData;
   report.sections.push_back(section_of("gpus", "GPUs", snapshot.gpus,
                                        data ? data_columns(snapshot) : brief_columns(snapshot)));
-  report.sections.back().empty_text = "no GPU is there";
+  report.sections.back().empty_text = "no GPU is there (sonde doctor says why)";
   if (detail == Detail::kAll) {
     report.sections.push_back(section_of("health", "Health", snapshot.gpus, health_columns()));
     report.sections.push_back(section_of("links", "Links", snapshot.gpus, link_columns()));

@@ -150,6 +150,7 @@ report::Section wall_section(const Sides& sides) {
   table.add_columns({text("what", "GPU"), name("name", "In"), time("a_ns", "A"),
                      compared(time("b_ns", "B")), compared(time("delta_ns", "B - A")),
                      percent("percentage", "Of difference")});
+  report::leave_first(table, {"percentage", "b_ns", "a_ns"});  // the difference stays
   for (const Part& part : parts) {
     table.add_row({part.what, part.name, part.a_ns, part.b_ns, part.delta_ns(),
                    percent_of(part.delta_ns(), delta_ns)});
@@ -185,7 +186,8 @@ report::Section names_section(const Sides& sides, const char* key, const char* t
                      integer("calls_b", "Calls B"), time("total_a_ns", "Total A"),
                      compared(time("total_b_ns", "Total B")), compared(time("delta_ns", "B - A")),
                      time("mean_a_ns", "Mean A"), compared(time("mean_b_ns", "Mean B"))});
-  report::leave_first(table, {"mean_b_ns", "mean_a_ns", "calls_b", "calls_a", "change"});
+  report::leave_first(table, {"mean_b_ns", "mean_a_ns", "calls_b", "calls_a", "change",
+                              "total_b_ns", "total_a_ns"});
   const auto mean = [](int64_t total_ns, int64_t calls) {
     return calls == 0 ? Value(std::monostate{}) : Value(total_ns / calls);
   };
@@ -204,6 +206,7 @@ report::Section renamed_section(const Sides& sides) {
   table.add_columns({name("name_a", "In A"), name("name_b", "In B"), integer("calls_a", "A"),
                      integer("calls_b", "B"), time("total_a_ns", "Total A"),
                      compared(time("total_b_ns", "Total B")), compared(time("delta_ns", "B - A"))});
+  report::leave_first(table, {"calls_b", "calls_a", "total_b_ns", "total_a_ns"});
   for (const Renamed& one : renamed_kernels(sides.a, sides.b, sides.count_a(), sides.count_b())) {
     table.add_row(
         {one.a, one.b, one.calls_a, one.calls_b, one.a_ns, one.b_ns, one.b_ns - one.a_ns});
@@ -275,6 +278,7 @@ report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& tr
                      integer("calls_b", "Calls B"), integer("ops_a", "Ops A"),
                      integer("ops_b", "Ops B"), time("gpu_a_ns", "GPU A"),
                      compared(time("gpu_b_ns", "GPU B")), compared(time("delta_ns", "B - A"))});
+  report::leave_first(table, {"ops_b", "ops_a", "calls_b", "calls_a", "gpu_b_ns", "gpu_a_ns"});
   for (const TreeRow& row : rows) {
     const PathTree::Node& in_a = node(a, aligned[row.aligned].a);
     const PathTree::Node& in_b = node(b, aligned[row.aligned].b);

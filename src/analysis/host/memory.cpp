@@ -29,7 +29,10 @@ struct Span {
   int64_t part_ns() const { return std::max<int64_t>(1, (length_ns + parts - 1) / parts); }
 };
 
-std::map<std::string, Usage> usage_of(const std::vector<Allocation>& allocations, Span span) {
+// By name, GPUs before CPUs: who asks about memory means theirs.
+using Devices = std::vector<std::pair<std::string, Usage>>;
+
+Devices usage_of(const std::vector<Allocation>& allocations, Span span) {
   std::map<std::string, Usage> devices;
   for (const Allocation& allocation : allocations) {
     Usage& device = devices[allocation.device];
@@ -50,10 +53,13 @@ std::map<std::string, Usage> usage_of(const std::vector<Allocation>& allocations
     auto& peak = device.peaks[span.part_of(allocation.time_ns)];
     peak = std::max(peak.value_or(device.in_use_bytes), device.in_use_bytes);
   }
-  return devices;
+  Devices order(devices.begin(), devices.end());
+  std::stable_partition(order.begin(), order.end(),
+                        [](const auto& device) { return !device.first.starts_with("CPU"); });
+  return order;
 }
 
-report::Section devices_section(const std::map<std::string, Usage>& devices) {
+report::Section devices_section(const Devices& devices) {
   report::Section section{
       .key = "memory",
       .empty_text =
@@ -72,7 +78,7 @@ report::Section devices_section(const std::map<std::string, Usage>& devices) {
   return section;
 }
 
-report::Section series_section(const std::map<std::string, Usage>& devices, Span span) {
+report::Section series_section(const Devices& devices, Span span) {
   report::Section section{.key = "series", .title = "In use over time", .empty_text = "None."};
   section.table.add_columns({text("device", "Device"), time("from_ns", "From"),
                              bytes("peak_in_use_bytes", "Most in use")});

@@ -65,8 +65,9 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   const bool with_shapes = by == "name" || by == "base";
   std::vector<ShapeUse> usual;
   if (with_shapes) usual = usual_shapes(trace, groups);
-  report::Section section{.key = "kernels",
-                          .empty_text = all ? "No operations of a device." : "No kernels."};
+  report::Section section{
+      .key = "kernels",
+      .empty_text = all || trace.ops.size() == 0 ? no_op_times(trace) : "No kernels."};
   add_columns(groups, with_shapes, section.table);
   const int64_t whole = groups.total_ns();
   const int64_t wall = wall_ns(trace);

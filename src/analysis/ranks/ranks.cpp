@@ -247,6 +247,13 @@ report::Report ranks_report(std::span<const trace::Trace> traces) {
   }
   const std::vector<RankTime> members = find_members(traces);
   report.sections.push_back(members_section(members));
+  if (std::any_of(members.begin(), members.end(), [](const RankTime& member) {
+        return std::holds_alternative<std::monostate>(member.gpu);
+      })) {
+    report.notes.push_back(
+        "a rank without a GPU: Compute is the time of its thread in operators, Exposed comm that in "
+        "collectives");
+  }
   if (members.size() > 1) {
     report.sections.push_back(spread_section(members));
   } else if (members.size() == 1) {

@@ -26,11 +26,11 @@ struct Sum {
   }
 };
 
-report::Section reasons_section(const std::vector<Gap>& gaps,
+report::Section reasons_section(const trace::Trace& trace, const std::vector<Gap>& gaps,
                                 const std::map<int64_t, GpuTime>& gpus) {
   report::Section section{.key = "idle",
                           .empty_text = gpus.empty()
-                                            ? "No operations of a device."
+                                            ? no_op_times(trace)
                                             : "The GPUs were never idle between their operations."};
   report::Table& table = section.table;
   table.add_columns({id("gpu_id", "GPU"), text("reason", "Reason"), integer("gaps", "Gaps"),
@@ -275,7 +275,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   const HostTime host(trace);
   const std::vector<Gap> gaps = idle_gaps(trace, host, latency_ns);
   const auto around = times_around(trace, gpus);
-  report.sections = {reasons_section(gaps, gpus), host_section(trace, host, gaps, gpus, around),
+  report.sections = {reasons_section(trace, gaps, gpus),
+                     host_section(trace, host, gaps, gpus, around),
                      longest_section(trace, gaps, static_cast<size_t>(most), user),
                      lengths_section(gaps), program_section(trace, gaps, around)};
   const bool any_unlinked = std::any_of(
