@@ -26,4 +26,12 @@ inline std::string shell_quoted(std::string_view text) {
   return out + "'";
 }
 
+// A file name as people type it: in quotes only where a shell needs them.
+inline std::string shell_word(std::string_view path) {
+  const bool is_plain = path.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            "._-/+,:=@%") == path.npos;
+  return is_plain && !path.empty() && path[0] != '-' ? std::string(path) : shell_quoted(path);
+}
+
 }  // namespace sonde

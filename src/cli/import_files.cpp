@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
+#include "cli/trace_name.h"
 #include "importers/import.h"
 #include "store/ingest/unfinished.h"
 #include "store/input_file.h"
@@ -77,6 +78,7 @@ Result<int> join_files(const std::vector<std::string>& paths, const std::string&
 
 Result<int> import_files(const Arguments& arguments, const std::string& wanted) {
   const auto& inputs = arguments.positionals();
+  SONDE_TRY(check_trace_name(wanted));
   const std::string output = free_name(wanted);
   if (output != wanted) print_error_line(wanted + " exists; writing " + output);
   SONDE_ASSIGN(const bool parts, are_parts(inputs));

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <exception>
+#include <filesystem>
 #include <new>
 
+#include "base/quoted.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/help.h"
@@ -36,6 +38,16 @@ HelpStyle style_of_stdout() {
   return {report::terminal_width(STDOUT_FILENO), report::wants_colour(STDOUT_FILENO)};
 }
 
+// A file where a command was expected: what to do with it.
+std::string hint_for_file(const std::string& word) {
+  if (::access(word.c_str(), F_OK) != 0) return {};
+  const bool runs = word.find('/') != word.npos && ::access(word.c_str(), X_OK) == 0;
+  std::error_code error;
+  if (std::filesystem::is_directory(word, error)) return {};
+  return runs ? "to record it: sonde record " + shell_word(word)
+              : "it is a file; to see what takes its time: sonde check " + shell_word(word);
+}
+
 int unknown_command(const std::string& word) {
   std::vector<std::string> names;
   for (const Command& command : all_commands()) names.push_back(command.name);
@@ -43,7 +55,10 @@ int unknown_command(const std::string& word) {
   const bool option = word.size() > 1 && word[0] == '-';
   Error error = make_error(ErrorCode::kInvalidArgument,
                            (option ? "unknown option '" : "unknown command '") + word + "'");
-  error.hint = near.empty() ? "sonde --help lists the commands" : "did you mean " + near + "?";
+  error.hint = hint_for_file(word);
+  if (error.hint.empty()) {
+    error.hint = near.empty() ? "sonde --help lists the commands" : "did you mean " + near + "?";
+  }
   return usage_error("", error);
 }
 

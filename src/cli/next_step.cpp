@@ -15,15 +15,6 @@ namespace {
 constexpr int64_t kMostRows = 2'000'000;  // of a larger trace the answer is not worth the wait
 constexpr double kLeastPercentage = 5;    // that of sonde check
 
-// A file name as a shell takes it.
-std::string as_word(const std::string& path) {
-  const bool is_plain = path.find_first_not_of(
-                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                            "._-/+,:=@%") == path.npos;
-  if (is_plain && !path.empty() && path[0] != '-') return path;
-  return shell_quoted(path);
-}
-
 Result<int64_t> rows_of(store::Reader& reader) {
   SONDE_ASSIGN(auto rows, reader.database().prepare(
                               "SELECT (SELECT count(*) FROM v_op) + (SELECT count(*) FROM v_api)"));
@@ -45,7 +36,7 @@ std::string command_for(const trace::Trace& trace) {
 Result<std::vector<std::string>> next_steps(store::Reader& reader, const std::string& path) {
   SONDE_ASSIGN(const int64_t rows, rows_of(reader));
   const auto next = [&](const std::string& command) {
-    return fmt::format("next: sonde {} {}", command, as_word(path));
+    return fmt::format("next: sonde {} {}", command, shell_word(path));
   };
   if (rows > kMostRows) return std::vector<std::string>{next("check")};
   SONDE_ASSIGN(trace::Trace trace, trace::load(reader, analysis::findings_needs()));

@@ -82,7 +82,13 @@ struct Parser {
       for (std::string& name : names_of(option)) names.push_back(std::move(name));
     }
     const std::string name = word.substr(0, word.find('='));
-    const std::string near = nearest(name, names);
+    std::string near = nearest(name, names);
+    for (const Option& option : command.options) {
+      for (const std::string& choice :
+           option.choices) {  // --json, where that is a value of --format
+        if (key_of(option) == "format" && name == "--" + choice) near = "--format " + choice;
+      }
+    }
     return usage("unknown option '" + name + "'", near.empty() ? "" : "did you mean " + near + "?");
   }
 

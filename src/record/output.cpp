@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/free_name.h"
+#include "base/new_file.h"
 #include "base/printable.h"
 #include "base/private_file.h"
 #include "record/names.h"
@@ -50,10 +51,8 @@ Result<std::string> wanted_name(const Options& options, pid_t command) {
   if (filled.has_keys) SONDE_TRY(make_folder_of(filled.name));
   if (fs::is_directory(filled.name, error)) {
     filled.name = (fs::path(filled.name) / "trace.rpd").string();
-  } else if (fs::exists(filled.name, error) && !fs::is_regular_file(filled.name, error)) {
-    return make_error(ErrorCode::kInvalidArgument, "a trace cannot be written to it: it is no file",
-                      filled.name, "choose a name with -o; --backends none records nothing");
   }
+  SONDE_TRY(require_file_name(filled.name));
   return filled.has_rank ? filled.name : output_of(filled.name, rank);
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/new_file.h"
 #include "base/private_file.h"
 #include "base/quoted.h"
 
@@ -95,7 +96,7 @@ Status create_empty(const std::string& path) {
     return make_error(ErrorCode::kInvalidArgument, "already exists", path,
                       "choose another name or remove it");
   }
-  return errno_error("cannot create the file", path, errno);
+  return not_created("file", path, errno);
 }
 
 Status require_file(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/critical_path/graph.h"
+#include "base/new_file.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
@@ -34,9 +35,10 @@ uint64_t bytes_of(const std::string& path) {
 
 std::string summary_line(const std::string& path, const exporting::Counts& counts) {
   std::string line = fmt::format(
-      "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values, {}", path,
+      "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values", path,
       format_count(counts.ops), format_count(counts.apis), format_count(counts.flows),
-      format_count(counts.counters), format_size(bytes_of(path)));
+      format_count(counts.counters));
+  if (!is_stream(path)) line += ", " + format_size(bytes_of(path));
   if (counts.samples > 0) {
     line += fmt::format("; {} sampled call stacks", format_count(counts.samples));
   }
@@ -110,9 +112,10 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(
       const exporting::Output output,
       exporting::choose_output(input, arguments.value("format"), arguments.value("output")));
-  if (most_bytes && output.exporter->is_folder) {
-    return make_error(ErrorCode::kInvalidArgument, "a folder cannot be split", "--split-size",
-                      "choose a format that is one file");
+  if (most_bytes && (output.exporter->is_folder || output.is_stream)) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      output.is_stream ? "a stream cannot be split" : "a folder cannot be split",
+                      "--split-size", "choose a format that is one file, and its name");
   }
   if (output.path != output.wanted) {
     print_error_line(output.wanted + " exists; writing " + output.path);
@@ -128,7 +131,11 @@ Result<int> run(const Arguments& arguments) {
   if (!most_bytes) {
     SONDE_ASSIGN(const exporting::Counts counts,
                  output.exporter->write(reader, output.path, options));
-    SONDE_TRY(write_stdout(summary_line(output.path, counts) + "\n"));
+    if (output.is_stream) {  // standard output may be the stream
+      print_error_line(summary_line(output.path, counts));
+    } else {
+      SONDE_TRY(write_stdout(summary_line(output.path, counts) + "\n"));
+    }
     return 0;
   }
   SONDE_ASSIGN(const auto parts,
@@ -163,7 +170,8 @@ Every operation and every API call is written once, with its exact start and dur
 nanoseconds. Slices that overlap on one thread or queue go to separate lanes. Profiles add up the
 same times by call path. What a format cannot express is skipped, counted and shown in the summary.
 
-An existing file or folder is never overwritten: the next free name is taken.
+An existing file or folder is never overwritten: the next free name is taken. -o - writes to standard
+output, for a pipe, with --format.
 
 Arguments:
 FILE
@@ -189,6 +197,7 @@ sonde export trace.rpd -o part.json.gz --from 20% --to 30%
     a tenth of the trace as compressed Chrome JSON
 sonde export trace.rpd --critical-path  with the chain that determined how long it took
 sonde export trace.rpd --format folded --rank 0  CPU time of rank 0 for a flame graph
+sonde export trace.rpd --format folded -o - | flamegraph.pl > cpu.svg  the same in a pipe
 )";
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "cli/common.h"
 #include "cli/end_signals.h"
 #include "cli/push.h"
+#include "cli/roots.h"
 #include "cli/terminal.h"
 #include "http/server.h"
 #include "monitor/kept_file.h"
@@ -97,7 +98,8 @@ Result<http::Options> options_of(const Arguments& arguments) {
   options.address = arguments.value_or("address", options.address);
   SONDE_ASSIGN(const auto port, whole_number(arguments, "port"));
   if (port && (*port < 0 || *port > 65535)) {
-    return make_error(ErrorCode::kInvalidArgument, "is not a number from 0 to 65535", "--port");
+    return make_error(ErrorCode::kInvalidArgument,
+                      "is not a number from 0 to 65535: " + std::to_string(*port), "--port");
   }
   options.port = static_cast<int>(port.value_or(kDefaultPort));
   if (const auto path = arguments.value("token-file")) {
@@ -143,6 +145,7 @@ Result<int> push_for_ever(const Arguments& arguments, Metrics& metrics,
 
 Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(auto options, options_of(arguments));
+  SONDE_TRY(check_roots(arguments));
   watch::WatchOptions watched;
   watched.roots.proc = arguments.value_or("proc-root", watched.roots.proc);
   watched.roots.sys = arguments.value_or("sys-root", watched.roots.sys);

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/monitor_screen.h"
+#include "cli/roots.h"
 #include "cli/terminal.h"
 #include "report/layout.h"
 #include "report/render.h"
@@ -139,6 +140,7 @@ void sleep_until(int64_t time_ns) {
 
 Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(const auto plan, plan_of(arguments));
+  SONDE_TRY(check_roots(arguments));
   watch::WatchOptions options;
   options.roots.proc = arguments.value_or("proc-root", options.roots.proc);
   options.roots.sys = arguments.value_or("sys-root", options.roots.sys);

@@ -14,6 +14,7 @@
 #include "cli/record_summary.h"
 #include "cli/roofs.h"
 #include "cli/terminal.h"
+#include "cli/trace_name.h"
 #include "cli/workload_options.h"
 #include "record/child.h"
 #include "record/command.h"
@@ -56,6 +57,7 @@ Result<std::string> kernel_pattern(const Arguments& arguments) {
 Result<record::Options> options_of(const Arguments& arguments) {
   record::Options options;
   options.output = arguments.value_or("output", "");
+  SONDE_TRY(check_trace_name(options.output));
   options.overwrite = arguments.flag("overwrite");
   options.name_file = arguments.value_or("name-file", "");
   options.quiet = true;

@@ -16,6 +16,7 @@
 #include "cli/record_summary.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
+#include "cli/trace_name.h"
 #include "record/attach.h"
 #include "record/child.h"
 #include "record/launcher.h"
@@ -262,6 +263,7 @@ Result<int> run(const Arguments& given) {
   const Arguments& arguments = resolved.arguments;
   for (const std::string& warning : resolved.warnings) print_error_line("warning: " + warning);
   SONDE_ASSIGN(auto options, options_of(resolved));
+  SONDE_TRY(check_trace_name(options.output));
   SONDE_TRY(choose_process(given, options));
   if (options.pid != 0) {
     SONDE_ASSIGN(const record::Outcome outcome, record::attach(options));

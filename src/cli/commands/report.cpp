@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <optional>
+#include <utility>
 
 #include "analysis/page/page.h"
 #include "base/free_name.h"
+#include "base/new_file.h"
 #include "base/private_file.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
@@ -17,11 +21,29 @@ namespace {
 constexpr size_t kRows = 15;
 constexpr double kLeastPercentage = 5;
 
-// Into a new file: what is there is never overwritten.
+// What the page's name ends in says its form.
+Result<std::string> format_of(const std::optional<std::string>& output) {
+  if (!output || is_stream(*output)) return std::string("html");
+  const std::string end = std::filesystem::path(*output).extension();
+  constexpr std::pair<std::string_view, const char*> kForms[] = {
+      {"", "html"}, {".html", "html"}, {".htm", "html"}, {".md", "markdown"}, {".txt", "text"}};
+  for (const auto& [known, form] : kForms) {
+    if (end == known) return std::string(form);
+  }
+  return make_error(
+      ErrorCode::kInvalidArgument, "the name does not say which form", *output,
+      "end it in .html, .md or .txt, or give --format; a browser prints a page as PDF");
+}
+
+// Into a new file: what is there is never overwritten, but for a pipe or a device.
 Result<int> write_page(const std::string& wanted, const std::string& text) {
-  const std::string path = free_name(wanted);
-  if (!create_private_file(path, O_WRONLY).valid()) {
-    return errno_error("cannot write the report", path, errno);
+  if (wanted == "-") {
+    SONDE_TRY(write_stdout(text));
+    return 0;
+  }
+  const std::string path = is_stream(wanted) ? wanted : free_name(wanted);
+  if (!is_stream(wanted) && !create_private_file(path, O_WRONLY).valid()) {
+    return not_created("report", path, errno);
   }
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -35,6 +57,10 @@ Result<int> write_page(const std::string& wanted, const std::string& text) {
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis::page_definition());
+  const auto output = arguments.value("output");
+  SONDE_ASSIGN(const std::string format_by_name,
+               format_of(arguments.value("format") ? std::nullopt : output));
+  const std::string format = arguments.value_or("format", format_by_name);
   SONDE_ASSIGN(const auto choice, choice_of(arguments, analysis::page_needs()));
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
   trace::Request request = analysis::page_needs();
@@ -43,11 +69,9 @@ Result<int> run(const Arguments& arguments) {
   const auto rows = static_cast<size_t>(limit.value_or(kRows));
   SONDE_ASSIGN(report::Report page, analysis::page_of(std::move(trace), rows, kLeastPercentage));
   if (arguments.flag("explain")) page.definition = analysis::page_definition();
-  const std::string format = arguments.value_or("format", "html");
   const report::Renderer* renderer = report::find_renderer(format);
   report::RenderOptions options;
   options.full_names = arguments.flag("full-names");
-  const auto output = arguments.value("output");
   if (output || format == "html") {
     return write_page(output.value_or("report.html"), renderer->render(page, options));
   }
@@ -73,8 +97,9 @@ Arguments:
 FILE
 
 Options:
--o, --output FILE  the page to write; a name that is taken gets a number [report.html]
---format FORMAT=html|markdown|text  form of the page [html]
+-o, --output FILE  the page to write; a name that is taken gets a number; - is standard output
+    [report.html]
+--format FORMAT=html|markdown|text  form of the page [as FILE ends: .html, .md or .txt]
 --as --from --to --window --kernel --gpu --rank
 --limit  [15 rows of each table]
 --full-names  show names whole

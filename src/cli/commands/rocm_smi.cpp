@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/roots.h"
 #include "cli/smi_device.h"
 #include "cli/smi_output.h"
 #include "cli/smi_sections.h"
@@ -142,6 +143,7 @@ bool anything_is_asked(const Arguments& arguments, const Lists& lists) {
 Result<int> answer(const Arguments& arguments, const Lists& lists, SmiStyle style) {
   const bool five = style == SmiStyle::kFive;
   const bool csv = arguments.flag("csv"), json = arguments.flag("json");
+  SONDE_TRY(check_roots(arguments));
   const std::string sys = arguments.value_or("sys-root", "/sys");
   const std::vector<SmiDevice> all = smi_devices(sys);
   const auto chosen = chosen_of(lists.devices, all);

@@ -14,6 +14,7 @@
 #include "cli/common.h"
 #include "cli/finding_names.h"
 #include "cli/terminal.h"
+#include "cli/trace_name.h"
 #include "record/live.h"
 #include "record/parts.h"
 #include "store/database.h"
@@ -153,6 +154,7 @@ Result<int> run(const Arguments& arguments) {
     return write_if_found(chosen.front(), *names);
   }
   const std::string output = arguments.value_or("output", "");
+  SONDE_TRY(check_trace_name(output));
   if (!output.empty() && chosen.size() > 1) {
     return make_error(ErrorCode::kInvalidArgument, "there are several recordings", "-o",
                       "leave it out, or name one recording");

@@ -6,6 +6,7 @@
 
 #include "analysis/operations/stats.h"
 #include "analysis/totals.h"
+#include "base/new_file.h"
 #include "base/private_file.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
@@ -27,7 +28,7 @@ Status write_file(const std::string& path, const std::string& text, bool overwri
       return make_error(ErrorCode::kIo, "already exists", path,
                         "--force overwrites it, -o chooses another name");
     }
-    return errno_error("cannot create the file", path, errno);
+    return not_created("file", path, errno);
   }
   for (size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(fd.get(), text.data() + done, text.size() - done);

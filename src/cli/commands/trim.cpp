@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
+#include "cli/trace_name.h"
 
 namespace sonde::cli {
 
@@ -48,6 +49,7 @@ Result<std::string> output_of(const Arguments& arguments, const std::string& inp
     if (path.extension() == ".gz") path.replace_extension();
     const std::string wanted =
         arguments.value_or("output", path.replace_extension().string() + ".trimmed.rpd");
+    SONDE_TRY(check_trace_name(wanted));
     std::string output = free_name(wanted);
     if (output != wanted && !arguments.flag("dry-run")) {
       print_error_line(wanted + " exists; writing " + output);

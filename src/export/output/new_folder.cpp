@@ -3,12 +3,13 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/new_file.h"
 #include "base/private_file.h"
 
 namespace sonde::exporting {
 
 Result<NewFolder> NewFolder::create(const std::string& path) {
-  if (!create_private_folder(path)) return errno_error("cannot create the folder", path, errno);
+  if (!create_private_folder(path)) return not_created("folder", path, errno);
   return NewFolder(path);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/free_name.h"
+#include "base/new_file.h"
 
 namespace sonde::exporting {
 
@@ -29,8 +30,10 @@ const Exporter* find_by_name(std::string_view name) {
   return nullptr;
 }
 
+}  // namespace
+
 // .speedscope.json is not .json.
-const Exporter* find_by_extension(std::string_view path) {
+const Exporter* exporter_of_name(std::string_view path) {
   const Exporter* found = nullptr;
   size_t longest = 0;
   for (const Exporter& exporter : all_exporters()) {
@@ -41,6 +44,8 @@ const Exporter* find_by_extension(std::string_view path) {
   }
   return found;
 }
+
+namespace {
 
 std::string join(const std::vector<std::string>& words) {
   std::string text;
@@ -71,12 +76,21 @@ Result<const Exporter*> choose_exporter(const std::optional<std::string>& format
                       "one of: " + join(exporter_names()));
   }
   if (!output) return find_by_name("perfetto");
-  if (const Exporter* exporter = find_by_extension(*output)) return exporter;
+  if (const Exporter* exporter = exporter_of_name(*output)) return exporter;
+  if (is_stream(*output)) {
+    return make_error(ErrorCode::kInvalidArgument, "this does not say which format", *output,
+                      "give --format, one of: " + join(exporter_names()));
+  }
   return make_error(ErrorCode::kInvalidArgument, "the name does not say which format", *output,
                     "end it in " + join(known_extensions()) + ", or give --format");
 }
 
 }  // namespace
+
+bool is_database(const Exporter& exporter) {
+  const auto& ends = exporter.extensions;
+  return std::find(ends.begin(), ends.end(), ".db") != ends.end();
+}
 
 std::vector<std::string> exporter_names() {
   std::vector<std::string> names;
@@ -90,6 +104,16 @@ Result<Output> choose_output(const std::string& input, const std::optional<std::
   SONDE_ASSIGN(chosen.exporter, choose_exporter(format, output));
   chosen.wanted =
       output ? *output : without_rpd_extension(input) + chosen.exporter->extensions.front();
+  chosen.is_stream = output && is_stream(*output);
+  if (chosen.is_stream) {
+    if (chosen.exporter->is_folder || is_database(*chosen.exporter)) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "the format " + chosen.exporter->name + " cannot be written into a stream",
+                        *output, "give the name of a new file or folder");
+    }
+    chosen.path = chosen.wanted;
+    return chosen;
+  }
   chosen.path = free_name(chosen.wanted, extension_of(chosen.wanted, *chosen.exporter));
   return chosen;
 }

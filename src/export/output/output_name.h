@@ -13,8 +13,9 @@ namespace sonde::exporting {
 
 struct Output {
   const Exporter* exporter = nullptr;
-  std::string path;    // did not exist when this was made
-  std::string wanted;  // what `path` would be if that were free
+  std::string path;        // did not exist when this was made
+  std::string wanted;      // what `path` would be if that were free
+  bool is_stream = false;  // standard output ("-"), a pipe or a device, which is there already
 };
 
 // `format` is an exporter's name and `output` a file name; both may be missing. Without a name the
@@ -22,6 +23,12 @@ struct Output {
 // the exporter's extension. A name that is taken gets a number: trace-2.pftrace.
 Result<Output> choose_output(const std::string& input, const std::optional<std::string>& format,
                              const std::optional<std::string>& output);
+
+// The exporter that a name ends for (trace.json), or nullptr.
+const Exporter* exporter_of_name(std::string_view path);
+
+// What it writes is a database, which no pipe takes.
+bool is_database(const Exporter& exporter);
 
 std::vector<std::string> exporter_names();  // {"chrome", "perfetto"}
 

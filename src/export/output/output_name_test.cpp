@@ -38,6 +38,17 @@ TEST_F(OutputName, NameOrExtensionChoosesTheFormat) {
   EXPECT_EQ(choose("a.sqlite", "perfetto", {}), "perfetto: a.sqlite.pftrace");
 }
 
+TEST_F(OutputName, StreamsKeepTheirNames) {
+  const auto named = [&](const char* format, const char* output) {
+    const auto chosen = choose_output(file("a.rpd"), format, output);
+    return chosen ? chosen->path + (chosen->is_stream ? " stream" : "") : chosen.error().message;
+  };
+  EXPECT_EQ(named("chrome", "-"), "- stream");
+  EXPECT_EQ(named("chrome", "/dev/null"), "/dev/null stream");
+  EXPECT_EQ(named("rocpd", "-"), "the format rocpd cannot be written into a stream");
+  EXPECT_EQ(named("otf2", "/dev/null"), "the format otf2 cannot be written into a stream");
+}
+
 TEST_F(OutputName, SaysWhatIsWrong) {
   EXPECT_EQ(choose("a.rpd", "dot", {}), "unknown format 'dot'");
   EXPECT_EQ(choose("a.rpd", {}, "b.txt"), "the name does not say which format");

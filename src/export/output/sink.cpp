@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/new_file.h"
 #include "base/private_file.h"
 
 namespace sonde::exporting {
@@ -19,8 +20,11 @@ constexpr int kGzipHeader = 16;            // zlib: added to the window bits
 // The file and what stands between it and the buffers.
 class Sink::File {
  public:
-  File(UniqueFd fd, std::string path, Encoding encoding)
-      : fd_(std::move(fd)), path_(std::move(path)), gzip_(encoding == Encoding::kGzip) {
+  File(UniqueFd fd, std::string path, bool stream, Encoding encoding)
+      : fd_(std::move(fd)),
+        path_(std::move(path)),
+        is_stream_(stream),
+        gzip_(encoding == Encoding::kGzip) {
     if (!gzip_) return;
     out_.resize(kBufferSize);
     const int code = deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + kGzipHeader, 9,
@@ -31,7 +35,7 @@ class Sink::File {
   File& operator=(const File&) = delete;
   ~File() {
     if (gzip_) deflateEnd(&stream_);
-    if (fd_.valid()) ::unlink(path_.c_str());
+    if (fd_.valid()) remove_half();
   }
 
   void take(const char* bytes, size_t size) {
@@ -41,11 +45,15 @@ class Sink::File {
     if (gzip_ && error_number_ == 0) deflate(nullptr, 0, true);
     fd_.reset();
     if (error_number_ == 0) return ok_status();
-    ::unlink(path_.c_str());
+    remove_half();
     return errno_error("cannot write", path_, error_number_);
   }
 
  private:
+  // What went into a pipe is gone, and a device stays.
+  void remove_half() const {
+    if (!is_stream_) ::unlink(path_.c_str());
+  }
   void write_all(const char* bytes, size_t size) {
     while (size > 0 && error_number_ == 0) {
       const ssize_t written = ::write(fd_.get(), bytes, size);
@@ -70,16 +78,21 @@ class Sink::File {
 
   UniqueFd fd_;
   const std::string path_;
+  const bool is_stream_;
   const bool gzip_;
   z_stream stream_ = {};
   std::vector<char> out_;
   int error_number_ = 0;
 };
 
+// A pipe or a device is there already, and is written into.
 Result<Sink> Sink::create(const std::string& path, Encoding encoding) {
-  UniqueFd fd = create_private_file(path, O_WRONLY);
-  if (!fd.valid()) return errno_error("cannot create", path, errno);
-  return Sink(std::make_unique<File>(std::move(fd), path, encoding));
+  const bool stream = is_stream(path);
+  UniqueFd fd = !stream       ? create_private_file(path, O_WRONLY)
+                : path == "-" ? UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0))
+                              : UniqueFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return not_created("file", path, errno);
+  return Sink(std::make_unique<File>(std::move(fd), path, stream, encoding));
 }
 
 Sink::Sink(std::unique_ptr<File> file)
