@@ -21,9 +21,12 @@ bool has_op_times(const trace::Trace& trace) {
 }
 
 const char* no_op_times(const trace::Trace& trace) {
-  return trace.ops.size() == 0 ? "No operations of a device. sonde stacks and sonde operators show "
-                                 "the time of the CPU."
-                               : "No operation has a duration: the file does not tell their times.";
+  if (trace.ops.size() != 0)
+    return "No operation has a duration: the file does not tell their times.";
+  if (trace.window) return "No operations of a device in this part of the trace.";
+  // Others may be there; a warning says which.
+  if (trace.gpu) return "No operations of a device.";
+  return "No operations of a device. sonde stacks and sonde operators show the time of the CPU.";
 }
 
 std::string clocks_text(const trace::Trace& trace) {
