@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace sonde::trace {
 namespace {
@@ -34,39 +35,127 @@ Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
   return found;
 }
 
-// The names of the kernels of one GPU, in the order in which they started.
+// The names of the kernels of a process on one GPU, in the order in which they started.
 struct Sequence {
   std::vector<NameId> names;
   std::vector<size_t> ops;
 };
 
+// What comes again and again, as places in a sequence.
+struct Loop {
+  size_t period = 0;
+  struct Turn {
+    size_t begin = 0, end = 0;
+  };
+  std::vector<Turn> turns;
+};
+
+// Where the turn begins that ends with `before`, if it does: most of its kernels are those of the
+// loop, or all of them are, with others in between, as in a first turn.
+std::optional<size_t> begin_of_turn(std::span<const NameId> before, std::span<const NameId> loop) {
+  constexpr size_t kLongest = 8;  // as many turns
+  const size_t period = loop.size();
+  if (before.size() < period) return std::nullopt;
+  const auto window = before.last(period);
+  size_t same = 0;
+  for (size_t i = 0; i < period; ++i) same += window[i] == loop[i] ? 1 : 0;
+  if (4 * same >= 3 * period) return before.size() - period;
+  const size_t least = before.size() - std::min(before.size(), kLongest * period);
+  size_t left = period;
+  for (size_t at = before.size(); at > least; --at) {
+    if (before[at - 1] == loop[left - 1] && --left == 0) return at - 1;
+  }
+  return std::nullopt;
+}
+
+// Where the last turn ends before a place behind which there are others: with evaluations between
+// them, say, or with nothing but the set-up of a program.
+std::optional<size_t> last_turn_end(std::span<const NameId> before, std::span<const NameId> loop) {
+  size_t work = size_t{1} << 26;  // a bound on it
+  const size_t period = loop.size();
+  for (size_t end = before.size(); end >= period; --end) {
+    const auto window = before.first(end).last(period);
+    if (window.front() != loop.front() || window.back() != loop.back()) continue;
+    size_t different = 0;
+    for (size_t i = 0; i < period && 4 * different <= period; ++i) {
+      different += window[i] != loop[i] ? 1 : 0;
+    }
+    if (4 * different <= period) return end;
+    if (work < period) break;
+    work -= period;
+  }
+  return std::nullopt;
+}
+
+// A few kernels may come after the last turn.
+Loop loop_of(std::span<const NameId> sequence) {
+  Loop loop;
+  size_t end = sequence.size();
+  loop.period = period_of(sequence);
+  for (size_t tail = 1; loop.period == 0 && tail <= sequence.size() / 4; tail *= 2) {
+    end = sequence.size() - tail;
+    loop.period = period_of(sequence.first(end));
+  }
+  if (loop.period == 0) return loop;
+  while (end < sequence.size() && sequence[end] == sequence[end - loop.period]) ++end;
+  const auto last = sequence.first(end).last(loop.period);
+  while (end >= loop.period) {
+    if (const auto begin = begin_of_turn(sequence.first(end), last)) {
+      loop.turns.push_back({*begin, end});
+      end = *begin;
+    } else if (const auto other = last_turn_end(sequence.first(end), last)) {
+      end = *other;
+    } else {
+      break;
+    }
+  }
+  std::reverse(loop.turns.begin(), loop.turns.end());
+  return loop;
+}
+
+// A step ends where the next one begins, or with its last kernel.
+void add_steps(const Trace& trace, int32_t process, const Sequence& sequence, const Loop& loop,
+               Steps& found) {
+  for (size_t turn = 0; turn < loop.turns.size(); ++turn) {
+    const auto [begin, end] = loop.turns[turn];
+    const bool is_followed = turn + 1 < loop.turns.size() && loop.turns[turn + 1].begin == end;
+    const int64_t end_ns = is_followed ? trace.ops.start_ns[sequence.ops[end]]
+                                       : trace.ops.end_ns[sequence.ops[end - 1]];
+    found.steps.push_back({fmt::format("period {}", turn + 1),
+                           {trace.ops.start_ns[sequence.ops[begin]], end_ns},
+                           process});
+  }
+}
+
 Steps steps_of_period(const Trace& trace) {
-  std::map<int64_t, Sequence> by_gpu;
+  std::map<std::pair<int32_t, int64_t>, Sequence> by_gpu;  // of a process
   for (size_t i = 0; i < trace.ops.size(); ++i) {
     if (trace.class_of(i) != OpClass::kKernel) continue;
-    Sequence& sequence = by_gpu[trace.ops.gpu[i]];
+    const int32_t process = trace.ops.process.empty() ? kNone : trace.ops.process[i];
+    Sequence& sequence = by_gpu[{process, trace.ops.gpu[i]}];
     sequence.names.push_back(trace.label(i));
     sequence.ops.push_back(i);
   }
   Steps found;
   // Every GPU of a process runs the same program: the first that has a period gives the steps.
-  for (const auto& [gpu, sequence] : by_gpu) {
-    const size_t period = period_of(sequence.names);
-    if (period == 0) continue;
-    const size_t count = sequence.names.size() / period;
-    const size_t skipped = sequence.names.size() - count * period;  // what ran before the loop
-    for (size_t step = 0; step < count; ++step) {
-      const size_t first = sequence.ops[skipped + step * period];
-      const size_t next = skipped + (step + 1) * period;
-      const int64_t end_ns = next < sequence.ops.size() ? trace.ops.start_ns[sequence.ops[next]]
-                                                        : trace.ops.end_ns[sequence.ops.back()];
-      const int32_t process = trace.ops.process.empty() ? kNone : trace.ops.process[first];
-      found.steps.push_back(
-          {fmt::format("period {}", step + 1), {trace.ops.start_ns[first], end_ns}, process});
+  size_t others = 0;
+  for (const auto& [key, sequence] : by_gpu) {
+    const auto& [process, gpu] = key;
+    if (!found.steps.empty() && found.steps.back().process == process) continue;
+    const Loop loop = loop_of(sequence.names);
+    if (loop.turns.empty()) continue;
+    add_steps(trace, process, sequence, loop, found);
+    if (found.of_device) {
+      ++others;
+      continue;
     }
     found.of_device = true;
-    found.source = fmt::format("{} kernels that come again {} times on GPU {}", period, count, gpu);
-    break;
+    found.source = fmt::format("{} kernels that come again {} times on GPU {}", loop.period,
+                               loop.turns.size(), gpu);
+  }
+  if (others != 0) {
+    found.source +=
+        fmt::format(", and those of {} more process{}", others, others == 1 ? "" : "es");
   }
   return found;
 }
@@ -75,7 +164,7 @@ Steps steps_of_period(const Trace& trace) {
 
 // The shortest, or one that is no multiple of it and leaves a quarter of its differences or fewer:
 // many equal layers are not the step, though most of it is they.
-size_t period_of(const std::vector<NameId>& sequence) {
+size_t period_of(std::span<const NameId> sequence) {
   constexpr size_t kLeast = 24;  // kernels
   constexpr size_t kTail = 8;    // the last few, which were there before at a period's distance
   constexpr size_t kLongest = 65536;  // a bound on the work: beyond it only the end is looked at

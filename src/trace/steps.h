@@ -2,6 +2,7 @@
 // or, where there are none, from kernels that come again and again.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@ struct Steps {
 
 // The ranges of markers whose label matches `pattern`, an extended regular expression; ranges
 // inside of another step are not steps. "" takes ProfilerStep#N, else the markers of inference
-// servers (execute_..., step[...]), else the period that is detected in the kernels of each GPU.
-// Needs `nesting`, and `ops` for the period.
+// servers (execute_..., step[...]), else the period that is detected in the kernels of each
+// process. Needs `nesting`, and `ops` for the period.
 Result<Steps> find_steps(const Trace& trace, const std::string& pattern);
 
 // To which step each operation belongs, whenever it ran: the one of its process in which the call
@@ -36,6 +37,6 @@ std::vector<Row> step_of_ops(const Trace& trace, const Steps& steps);
 
 // The period of a sequence: the smallest p for which seq[i] == seq[i + p] holds for nearly all i
 // of its second half; 0 if there is none.
-size_t period_of(const std::vector<NameId>& sequence);
+size_t period_of(std::span<const NameId> sequence);
 
 }  // namespace sonde::trace

@@ -382,7 +382,8 @@ trace::Request needs(const Parameters&) {
 constexpr const char* kDefinition =
     "steps: one row for each step of the program: the ranges of markers that --step matches, else "
     "ProfilerStep#N, else the ranges of inference servers, else a period of kernels that comes "
-    "again. Time is from the step's start to its end on the CPU (of a period of kernels, on the "
+    "again, of the first GPU of each process that has one: what runs before, between and behind "
+    "them is no step. Time is from the step's start to its end on the CPU (of a period of kernels, on the "
     "GPU); steps that the window cuts are left out. Of median is Time in percent of the median of "
     "all. GPU busy is the union of the operations that calls of the step launched, whenever they "
     "ran, on each GPU, added up. Data loading is the time of the step's own thread in ranges and "
