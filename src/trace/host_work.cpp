@@ -1,5 +1,7 @@
 #include "trace/host_work.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace sonde::trace {
@@ -10,8 +12,70 @@ constexpr std::string_view kIdentifier =
 
 bool has(std::string_view name, std::string_view word) { return name.find(word) != name.npos; }
 
+// Calls of the operating system's libraries, as Nsight Systems records them. What reads files is
+// none: it does what it was told.
+bool is_blocking_call(std::string_view name) {
+  constexpr std::string_view kCalls[] = {"epoll_wait",
+                                         "epoll_pwait",
+                                         "poll",
+                                         "ppoll",
+                                         "select",
+                                         "pselect",
+                                         "accept",
+                                         "accept4",
+                                         "recv",
+                                         "recvfrom",
+                                         "recvmsg",
+                                         "sem_wait",
+                                         "sem_timedwait",
+                                         "sem_clockwait",
+                                         "pthread_join",
+                                         "sleep",
+                                         "usleep",
+                                         "nanosleep",
+                                         "clock_nanosleep",
+                                         "wait",
+                                         "wait4",
+                                         "waitpid",
+                                         "pthread_barrier_wait"};
+  return name.starts_with("pthread_cond_")
+             ? name.find("wait") != name.npos
+             : std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls);
+}
+
+// Of Python: functions of its own, "<built-in method acquire of _thread.lock object at 0x7f...>",
+// and of its library where those are not recorded, "/usr/lib/python3.11/queue.py(154): get".
+bool is_blocking_frame(std::string_view name) {
+  if (name.starts_with("<")) {
+    return starts_with_any(
+        name,
+        {"<built-in function sleep>", "<built-in function select>", "<built-in function waitpid>",
+         "<built-in method poll of select.", "<built-in method control of select.",
+         "<built-in method acquire of _thread.", "<built-in method get of _queue.SimpleQueue",
+         "<built-in method recv", "<built-in method _accept of socket",
+         "<method 'poll' of 'select.", "<method 'control' of 'select.",
+         "<method 'acquire' of '_thread.", "<method 'get' of '_queue.SimpleQueue'", "<method 'recv",
+         "<method '_accept' of '_socket."});
+  }
+  const size_t line = name.find(".py(");
+  const size_t end = name.find("): ", line);
+  if (end == name.npos) return false;
+  const std::string_view path = name.substr(0, line);
+  const std::string_view file = path.substr(path.find_last_of("/\\") + 1);
+  constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
+      {"selectors", "select"}, {"threading", "wait"},
+      {"threading", "join"},   {"threading", "_wait_for_tstate_lock"},
+      {"queue", "get"},        {"queue", "put"},
+      {"connection", "_recv"}, {"connection", "wait"},
+      {"socket", "accept"},    {"socket", "readinto"},
+      {"subprocess", "wait"},  {"subprocess", "communicate"}};
+  const std::pair of{file, name.substr(end + 3)};
+  return std::find(std::begin(kFunctions), std::end(kFunctions), of) != std::end(kFunctions);
+}
+
 HostWork work_of_call(std::string_view name) {
   if (is_sync_call(name)) return HostWork::kWaiting;
+  if (is_blocking_call(name)) return HostWork::kBlocked;
   if (starts_with_any(name, {"hiprtcCompile", "nvrtcCompile", "clBuildProgram", "clCompileProgram",
                              "clLinkProgram"})) {
     return HostWork::kCompiling;
@@ -37,12 +101,11 @@ HostWork work_of_call(std::string_view name) {
 }  // namespace
 
 const char* host_work_name(HostWork work) {
-  constexpr const char* kNames[kHostWorks] = {"data loading", "garbage collection",
-                                              "compiling",    "loading modules",
-                                              "freeing",      "allocating",
-                                              "waiting",      "call",
-                                              "operator",     "Python",
-                                              "range",        "no call"};
+  constexpr const char* kNames[kHostWorks] = {
+      "data loading", "garbage collection", "compiling", "loading modules",
+      "freeing",      "allocating",         "waiting",   "blocked",
+      "call",         "operator",           "Python",    "range",
+      "no call"};
   return kNames[static_cast<size_t>(work)];
 }
 
@@ -75,11 +138,11 @@ HostWork host_work_of(ApiKind kind, std::string_view name) {
     case ApiKind::kOperator:
       return HostWork::kOperator;
     case ApiKind::kPython:
-      return HostWork::kPython;
+      return is_blocking_frame(name) ? HostWork::kBlocked : HostWork::kPython;
     case ApiKind::kMarker:
       return HostWork::kRange;
     default:
-      return HostWork::kCall;
+      return is_blocking_call(name) ? HostWork::kBlocked : HostWork::kCall;
   }
 }
 

@@ -18,13 +18,14 @@ enum class HostWork : uint8_t {
   kFree,         // of memory of a device, which waits for it as well
   kAllocation,
   kWaiting,  // a call that waits for a device
+  kBlocked,  // for input, another thread or process, or a timer: a call or a frame of Python
   kCall,     // any other call of a runtime
   kOperator,
   kPython,
   kRange,    // a marker, with nothing more exact in it
   kNothing,  // no call that was recorded
 };
-constexpr size_t kHostWorks = 12;
+constexpr size_t kHostWorks = 13;
 const char* host_work_name(HostWork work);  // "data loading"
 // Whether calls inside of it do the same.
 constexpr bool has_a_purpose(HostWork work) { return work <= HostWork::kAllocation; }

@@ -349,11 +349,11 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
     ids.emplace_back(one.id);
   }
   ids.insert(ids.end(), {"cpu-function", "cpu-line", "lock-waits"});  // below
-  // Those of tests/verdicts: check_cases.py, counters_cases.py, jobs_cases.py and balance_cases.py.
-  ids.insert(ids.end(),
-             {"below-roofline", "code-loading", "collective-waits", "host-work", "memory-calls",
-              "slow-collectives", "bank-conflicts", "l2-misses", "latency-bound", "low-occupancy",
-              "memory-bound", "small-launches", "uncoalesced-access", "uneven-gpus"});
+  // Those of tests/verdicts: check, counters, jobs, balance and blocked_cases.py.
+  ids.insert(ids.end(), {"below-roofline", "code-loading", "collective-waits", "host-work",
+                         "memory-calls", "slow-collectives", "bank-conflicts", "l2-misses",
+                         "latency-bound", "low-occupancy", "memory-bound", "small-launches",
+                         "uncoalesced-access", "uneven-gpus", "host-blocked"});
   std::vector<std::string> known = finding_ids();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -471,7 +471,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 38u);
+  EXPECT_EQ(ids.size(), 39u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

@@ -97,6 +97,16 @@ constexpr Rule kHostRule = {
     "if they last a millisecond or more, or one operator or function of the runtime, if it is at it "
     "for half a millisecond or more without an interruption",
     "all of it"};
+constexpr Rule kBlockedRule = {
+    "host-blocked",
+    "GPUs are idle while the program waits for input, another thread or process, or a timer",
+    "If it waits for requests, there is nothing to make faster: more of them would use the GPUs, or "
+    "one GPU could serve more programs. Else look at what keeps the thread or process that it waits "
+    "for. sonde idle lists the gaps, sonde stacks what other threads do.",
+    "gaps of reason launch-bound of sonde idle of a millisecond or more, half of which or more the "
+    "launching thread is blocked: in select, poll, accept, recv, sleep, or waits for locks, "
+    "conditions, queues, threads and processes",
+    "all of it"};
 constexpr Rule kUnknownRule = {
     "host-unknown", "GPUs are idle for long while the program does what the trace does not have",
     "Find out what it does: sonde record takes call stacks of Python and C++, torch.profiler "
@@ -180,7 +190,8 @@ std::vector<const Rule*> idle_rules() {
   for (const Rule& rule : kIdleRules) {
     if (rule.id != nullptr) rules.push_back(&rule);
   }
-  rules.insert(rules.end(), {&kCallRule, &kCodeRule, &kMemoryRule, &kHostRule, &kUnknownRule});
+  rules.insert(rules.end(),
+               {&kCallRule, &kCodeRule, &kMemoryRule, &kHostRule, &kBlockedRule, &kUnknownRule});
   return rules;
 }
 
@@ -207,6 +218,8 @@ const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
     case trace::HostWork::kFree:
     case trace::HostWork::kAllocation:
       return &kMemoryRule;
+    case trace::HostWork::kBlocked:
+      return length_ns >= kLongGapNs ? &kBlockedRule : &of_reason;
     case trace::HostWork::kPython:
       return length_ns >= kLongGapNs ? &kHostRule : &of_reason;
     case trace::HostWork::kOperator:

@@ -99,7 +99,9 @@ std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval ti
   if (!thread) return {};
   const int64_t half_ns = (time.end_ns - time.start_ns) / 2;
   std::vector<HostDeed> found = deeds_in(*thread, time);
-  const auto is_nothing = [](HostWork work) { return work == HostWork::kNothing; };
+  const auto is_nothing = [](HostWork work) {
+    return work == HostWork::kNothing || work == HostWork::kBlocked;
+  };
   const bool is_of_another =
       other && other != thread && trace_.threads[*other].process == trace_.threads[*thread].process;
   if (!is_of_another || sum_of(found, is_nothing) <= half_ns) return found;

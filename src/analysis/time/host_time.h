@@ -26,9 +26,9 @@ class HostTime {
   // What a thread did in a time, without order; the lengths add up to that of the time.
   std::vector<HostDeed> deeds_in(uint32_t thread, trace::Interval time) const;
   // The same between two operations of the thread that launched the second, but where it did
-  // nothing for half of the time, of the one that launched the first if that did something for half
-  // of it: a backward pass has a thread of its own, which begins when the other one has prepared
-  // it. Operations may be kNone, and that of an unknown launch is as none.
+  // nothing for half of the time, or was blocked, of the one that launched the first if that did
+  // something for half of it: a backward pass has a thread of its own, which begins when the other
+  // one has prepared it. Operations may be kNone, and that of an unknown launch is as none.
   std::vector<HostDeed> deeds_between(trace::Row first, trace::Row second,
                                       trace::Interval time) const;
   // The longest of these.
