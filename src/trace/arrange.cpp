@@ -40,6 +40,7 @@ void each_column(Apis& apis, Visit visit) {
   visit(apis.args);
   visit(apis.stream);
   visit(apis.blocks);
+  visit(apis.between_gpus);
   visit(apis.stack);
 }
 

@@ -32,12 +32,16 @@ Status load_streams(store::Database& database, const std::vector<int64_t>& api_i
                           if (api && !row.is_null(1))
                             trace.apis.stream[*api] = handle_of(row.text(1));
                         }));
-  SONDE_TRY(store::scan(database, "api_ptr_id, stream, sync", "rocpd_copyapi", {},
-                        [&](const store::Row& row) {
+  SONDE_TRY(store::scan(database, "api_ptr_id, stream, sync, srcDevice, dstDevice", "rocpd_copyapi",
+                        {}, [&](const store::Row& row) {
                           const auto api = of_copies.row(row.integer(0));
                           if (!api) return;
                           if (!row.is_null(1)) trace.apis.stream[*api] = handle_of(row.text(1));
                           trace.apis.blocks[*api] = row.integer_or(2, 0) != 0 ? 1 : 0;
+                          const int64_t from = row.integer_or(3, -1), to = row.integer_or(4, -1);
+                          if (from < 0 || to < 0 || from == to) return;
+                          trace.apis.between_gpus.resize(trace.apis.size());
+                          trace.apis.between_gpus[*api] = 1;
                         }));
   const auto& streams = trace.apis.stream;
   const auto& blocks = trace.apis.blocks;

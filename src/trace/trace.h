@@ -92,6 +92,7 @@ struct Apis {  // sorted by start, then the longest first, then by kind: parents
   // not say. Empty if it says of none.
   std::vector<int64_t> stream;
   std::vector<uint8_t> blocks;  // with `stream`: 1 if the call returned after what it launched
+  std::vector<uint8_t> between_gpus;  // 1 if the call copied from one GPU to another; may be empty
   // The innermost node of Trace::stacks where a call that launched work was made, or kNone. Empty
   // if the file has no such stacks.
   std::vector<int32_t> stack;

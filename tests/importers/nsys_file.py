@@ -91,6 +91,8 @@ def write(path):
            **where)
     insert(database, "CUPTI_ACTIVITY_KIND_MEMCPY", start=42650, end=42660, correlationId=99, bytes=8, copyKind=8,
            **where)
+    insert(database, "CUPTI_ACTIVITY_KIND_MEMCPY", start=42660, end=42670, correlationId=98, bytes=8, copyKind=10,
+           **where)
     insert(database, "CUPTI_ACTIVITY_KIND_MEMSET", start=42700, end=42710, correlationId=4, bytes=256, value=0,
            **where)
     insert(database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", start=42800, end=42990, correlationId=5, graphId=3, **where)

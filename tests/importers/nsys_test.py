@@ -49,6 +49,7 @@ class Nsys(unittest.TestCase):
             ("", "CopyHostToDevice", 2, 9, 42500, 42600),
             ("", "CopyDeviceToHost", 2, 9, 42600, 42650),
             ("", "CopyDeviceToDevice", 2, 9, 42650, 42660),
+            ("Memcpy PtoP", "CopyDeviceToDevice", 2, 9, 42660, 42670),
             ("", "FillBuffer", 2, 9, 42700, 42710),
             ("CUDA graph 3", "Task", 2, 9, 42800, 42990)])
 
@@ -72,7 +73,7 @@ class Nsys(unittest.TestCase):
     def test_geometry_and_sizes(self):
         self.assertEqual(self.rows("SELECT DISTINCT gridX, gridY, gridZ, workgroupX, workgroupY, groupSegmentSize, "
                                    "privateSegmentSize FROM rocpd_kernelapi WHERE gridX > 0"), [(1280, 2, 1, 128, 1, 1536, 16)])
-        self.assertEqual(self.rows("SELECT bytes FROM sonde_copy ORDER BY start_ns"), [(4096,), (64,), (8,), (256,)])
+        self.assertEqual(self.rows("SELECT bytes FROM sonde_copy ORDER BY start_ns"), [(4096,), (64,), (8,), (8,), (256,)])
 
     def test_who_and_where(self):
         self.assertEqual(self.rows("SELECT pid, executable, host FROM sonde_process ORDER BY pid"),

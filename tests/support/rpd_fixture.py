@@ -71,9 +71,9 @@ class Fixture:
         self.database.execute("INSERT INTO rocpd_kernelapi VALUES (?,'0x0',?,?,?,?,?,?,0,0,?)",
                               (api, *grid, *group, self.string(name)))
 
-    def copy_api(self, api, size):
-        self.database.execute("INSERT INTO rocpd_copyapi VALUES (?,'0x0',?,0,0,1,'','',0,0,1,0)",
-                              (api, size))
+    def copy_api(self, api, size, to_gpu=0, from_gpu=0):
+        self.database.execute("INSERT INTO rocpd_copyapi VALUES (?,'0x0',?,0,0,1,'','',?,?,1,0)",
+                              (api, size, to_gpu, from_gpu))
 
     def op_counter(self, op, name, value):
         self.database.execute("CREATE TABLE IF NOT EXISTS rocpd_counter (id integer PRIMARY KEY, "

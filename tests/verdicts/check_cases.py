@@ -1,6 +1,7 @@
 """What check names first, what it must not blame, and that savings never add up to more than the time."""
 import json
 
+from runtime_trace import RuntimeTrace
 from trace import Trace
 from verdict import Verdict
 
@@ -299,6 +300,28 @@ class Copies(Verdict):
 
     def test_copies_to_the_gpu_do(self):
         self.assertIn("pinned memory", self.advice("exposed-copies", self.copies("h2d")))
+
+    def test_copies_between_gpus_are_not_within_one(self):
+        """Half of the time GPU 0 sends to GPU 1: no view or fused kernel saves that."""
+        rows = self.findings(self.copies("p2p"))
+        self.assertEqual(rows["peer-copies"]["cost_ns"], 4000 * 9000)
+        self.assertFalse({"device-copies", "exposed-copies"} & set(rows), rows)
+        self.assertNotIn("contiguous", self.advice("peer-copies", self.copies("p2p")))
+
+    def test_hips_copies_say_from_which_gpu_to_which(self):
+        """The operations are called CopyDeviceToDevice all the same."""
+        def copies(to_gpu):
+            trace = RuntimeTrace()
+            trace.kernel("work", at=10, lasts=50_000, launched=1)
+            for i in range(4000):
+                at = 50_020 + i * 10
+                trace.copy("d2d", at, 9, launched=at - 9, returns=at - 8, by="hipMemcpyAsync", blocks=False,
+                           to_gpu=to_gpu)
+            return self.findings(trace)
+        self.assertEqual(copies(1)["peer-copies"]["cost_ns"], 4000 * 9000)
+        self.assertEqual(copies(0)["device-copies"]["cost_ns"], 4000 * 9000)
+        self.assertNotIn("device-copies", copies(1))
+        self.assertNotIn("peer-copies", copies(0))
 
     def test_copies_beside_a_kernel_cost_nothing(self):
         trace = self.copies("d2d")

@@ -47,12 +47,13 @@ class RuntimeTrace:
         self._op("rocpd_kernelapi", "KernelExecution", name, at, lasts, call, stream, queue, gpu, 0)
 
     def copy(self, kind, at, lasts, launched, returns, stream=0, queue=None, gpu=0, thread=None,
-             by=None, blocks=True, **arguments):
+             by=None, blocks=True, to_gpu=0, from_gpu=0, **arguments):
         if queue is None:
             queue = TO_DEVICE if kind == "h2d" else FROM_DEVICE
         by = by or ("hipMemcpy" if blocks else "hipMemcpyAsync")
         call = self.call(by, launched, returns, thread, **arguments)
         self._op("rocpd_copyapi", COPIES[kind], "", at, lasts, call, stream, queue, gpu, int(blocks))
+        call["gpus"] = (to_gpu, from_gpu)
 
     def write(self, path):
         path = str(path)
@@ -69,7 +70,7 @@ class RuntimeTrace:
             if table == "rocpd_kernelapi":
                 fixture.kernel_api(api, (1, 1, 1), (1, 1, 1), "k")
             else:
-                fixture.copy_api(api, 4096)
+                fixture.copy_api(api, 4096, *call["gpus"])
                 fixture.database.execute("UPDATE rocpd_copyapi SET sync = ? WHERE api_ptr_id = ?",
                                          (blocks, api))
             fixture.database.execute(f"UPDATE {table} SET stream = ? WHERE api_ptr_id = ?",

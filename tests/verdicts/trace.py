@@ -12,7 +12,8 @@ import gzip
 import json
 
 COPIES = {"h2d": "Memcpy HtoD (Pinned -> Device)", "d2h": "Memcpy DtoH (Device -> Pinned)",
-          "d2d": "Memcpy DtoD (Device -> Device)", "pageable": "Memcpy HtoD (Pageable -> Device)",
+          "d2d": "Memcpy DtoD (Device -> Device)", "p2p": "Memcpy PtoP (Device -> Device)",
+          "pageable": "Memcpy HtoD (Pageable -> Device)",
           "to_pageable": "Memcpy DtoH (Device -> Pageable)"}
 COLLECTIVES = {"allreduce": "AllReduce_Sum_f32_RING_LL", "allgather": "AllGather_RING_LL",
                "reducescatter": "ReduceScatter_Sum_f32_RING_LL", "broadcast": "Broadcast_RING_LL",

@@ -353,7 +353,7 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
   ids.insert(ids.end(), {"below-roofline", "code-loading", "collective-waits", "host-work",
                          "memory-calls", "slow-collectives", "bank-conflicts", "l2-misses",
                          "latency-bound", "low-occupancy", "memory-bound", "small-launches",
-                         "uncoalesced-access", "uneven-gpus", "host-blocked"});
+                         "uncoalesced-access", "uneven-gpus", "host-blocked", "peer-copies"});
   std::vector<std::string> known = finding_ids();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -471,7 +471,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 39u);
+  EXPECT_EQ(ids.size(), 40u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

@@ -49,6 +49,17 @@ constexpr Rule kDeviceCopiesRule = {
     "all of it",
     true};
 
+constexpr Rule kPeerCopiesRule = {
+    "peer-copies",
+    "Copies between GPUs run while no kernel computes",
+    "Copy in another stream, and in parts, so that the other GPU can begin with the first; send each "
+    "tensor once. Where the GPUs have no direct link (XGMI, NVLink), or access of peers is not "
+    "enabled (hipDeviceEnablePeerAccess), such copies go through the host. sonde copies shows the "
+    "rates.",
+    "the exposed time of copies from a device to another one",
+    kHidden,
+    true};
+
 constexpr int64_t kSmallBytes = 64 << 10;
 constexpr int64_t kManyCopies = 100;
 constexpr double kGainOfPinning = 0.5;
@@ -120,13 +131,26 @@ Exposed exposed_copies(const Evidence& evidence, Wanted wanted) {
   return found;
 }
 
-// A copy whose both ends are on a device, as profilers and runtimes name it.
-bool is_within_device(const trace::Trace& trace, size_t op) {
+// A copy whose both ends are on devices, as profilers and runtimes name it.
+bool is_of_devices(const trace::Trace& trace, size_t op) {
   for (const trace::NameId id : {trace.ops.name[op], trace.ops.type[op]}) {
     const std::string& name = trace.names[id];
-    if (name.find("DtoD") != name.npos || name.find("DeviceToDevice") != name.npos) return true;
+    for (const char* word : {"DtoD", "PtoP", "DeviceToDevice"}) {
+      if (name.find(word) != name.npos) return true;
+    }
   }
   return false;
+}
+
+// As far as the file says it: by the devices of both ends, or the name of the copy or of its call.
+bool is_between_devices(const trace::Trace& trace, size_t op) {
+  if (!is_of_devices(trace, op)) return false;
+  if (trace.names[trace.ops.name[op]].find("PtoP") != std::string::npos) return true;
+  const trace::Row row = trace.ops.api[op];
+  if (row == trace::kNone) return false;
+  const auto api = static_cast<size_t>(row);
+  if (trace.names[trace.apis.name[api]].find("Peer") != std::string::npos) return true;
+  return !trace.apis.between_gpus.empty() && trace.apis.between_gpus[api] != 0;
 }
 
 void add_copies(const Evidence& evidence, Claims& claims) {
@@ -138,7 +162,7 @@ void add_copies(const Evidence& evidence, Claims& claims) {
   claims.push_back({&kCopyRule, std::move(all.lanes), part, std::move(text)});
   Exposed small = exposed_copies(evidence, [&](size_t op) {
     return trace.ops.bytes[op] >= 0 && trace.ops.bytes[op] < kSmallBytes &&
-           !is_within_device(trace, op);
+           !is_of_devices(trace, op);
   });
   if (small.copies >= kManyCopies) {
     text = fmt::format("{} copies of {} on average, {} of their time is not hidden",
@@ -152,7 +176,14 @@ void add_copies(const Evidence& evidence, Claims& claims) {
   });
   text = pageable.text();
   claims.push_back({&kPageableRule, std::move(pageable.lanes), kGainOfPinning, std::move(text)});
-  Exposed within = exposed_copies(evidence, [&](size_t op) { return is_within_device(trace, op); });
+  Exposed between =
+      exposed_copies(evidence, [&](size_t op) { return is_between_devices(trace, op); });
+  text = between.text();
+  const double part_of_peers = part_to_hide(evidence, between.lanes);
+  claims.push_back({&kPeerCopiesRule, std::move(between.lanes), part_of_peers, std::move(text)});
+  Exposed within = exposed_copies(evidence, [&](size_t op) {
+    return is_of_devices(trace, op) && !is_between_devices(trace, op);
+  });
   text = within.text();
   claims.push_back({&kDeviceCopiesRule, std::move(within.lanes), 1.0, std::move(text)});
 }
@@ -160,7 +191,8 @@ void add_copies(const Evidence& evidence, Claims& claims) {
 }  // namespace
 
 std::vector<const Rule*> work_rules() {
-  return {&kCommunicationRule, &kCopyRule, &kSmallCopiesRule, &kPageableRule, &kDeviceCopiesRule};
+  return {&kCommunicationRule, &kCopyRule,         &kSmallCopiesRule,
+          &kPageableRule,      &kDeviceCopiesRule, &kPeerCopiesRule};
 }
 
 void add_work_claims(const Evidence& evidence, Claims& claims) {

@@ -40,6 +40,7 @@ int64_t tid_of(int64_t global) { return global & 0xffffff; }
 
 // Kinds of copies, as CUPTI numbers them; A is an array, which is in device memory. Those after 10
 // are migrations of managed memory.
+constexpr int64_t kPeerToPeer = 10;
 const char* copy_type(int64_t kind) {
   switch (kind) {
     case 1:
@@ -54,7 +55,7 @@ const char* copy_type(int64_t kind) {
     case 6:
     case 7:
     case 8:
-    case 10:
+    case kPeerToPeer:
     case 13:
       return "CopyDeviceToDevice";
     case 9:
@@ -324,7 +325,9 @@ Status Reader::kernels() {
 Status Reader::copies() {
   return work("CUPTI_ACTIVITY_KIND_MEMCPY", {"copyKind", "bytes"}, "copy",
               [&](const Row& row, Op& op, Launch& facts) {
-                op.type = sink_.name(copy_type(row.integer_or(6, 0)));
+                const int64_t kind = row.integer_or(6, 0);
+                op.type = sink_.name(copy_type(kind));
+                if (kind == kPeerToPeer) op.name = sink_.name("Memcpy PtoP");
                 facts.op_class = store::OpClass::kCopy;
                 facts.bytes = row.integer_or(7, -1);
               });
