@@ -330,6 +330,8 @@ def state_of(pid):
 
 
 def shows_no_gpu(sonde, root):
+    for folder in ("sys", "proc"):
+        (root / "nothing" / folder).mkdir(parents=True)
     with Session(sonde, root / "nothing") as user:
         user.wait(r"no GPU is there")
         user.wait(r"no process uses a GPU")
