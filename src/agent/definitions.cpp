@@ -36,7 +36,7 @@ struct Table {
 };
 
 struct Definitions {
-  BoundedLock lock;
+  BoundedLock lock{BoundedLock::Patience::kLong};
   Table* table = nullptr;
   uint64_t strings = 0, marker_texts = 0;
   uint32_t next_id = 1;

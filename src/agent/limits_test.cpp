@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "agent/agent_test_support.h"
+#include "agent/definitions.h"
 #include "agent/sandbox.h"
 
 namespace sonde {
@@ -100,6 +101,21 @@ int intern_many(const struct sonde_agent* agent) {
   }
   for (auto& thread : threads) thread.join();
   return wrong;
+}
+
+// Whom other programs keep from a CPU, or who forks a large process, holds the lock for so long.
+TEST_F(Agent, ADefinitionWaitsForOneThatTakesLong) {
+  std::atomic<bool> is_held{false};
+  std::thread holder([&] {
+    ASSERT_TRUE(agent::lock_definitions());
+    is_held = true;
+    usleep(400'000);
+    agent::unlock_definitions();
+  });
+  while (!is_held) usleep(100);
+  const std::string text = "defined while another thread takes long";
+  EXPECT_NE(agent_->intern(text.data(), text.size()), 0u);
+  holder.join();
 }
 
 // In a child: all that is defined here is defined again in every child of this process.

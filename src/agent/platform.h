@@ -65,26 +65,45 @@ inline void relax() {
 // us. Taken on slow paths alone.
 class BoundedLock {
  public:
+  // How long it is waited for. A holder that other programs keep from its CPU, or that forks a large
+  // process meanwhile, takes tenths of a second.
+  enum class Patience : int64_t { kShort = 100'000'000, kLong = 2'000'000'000 };  // ns
+  constexpr BoundedLock() = default;
+  explicit constexpr BoundedLock(Patience patience) : patience_(patience) {}
+
   bool try_acquire() { return __atomic_exchange_n(&held_, 1, __ATOMIC_ACQUIRE) == 0; }
   bool acquire() {
     for (int i = 0; i < 100; ++i) {
-      if (try_acquire()) return true;
+      if (try_acquire()) return got();
       relax();
     }
+    // One that was waited for in vain may never be released: others wait for less.
+    const auto patience = load(in_vain_) != 0 ? Patience::kShort : patience_;
     // By the clock: on a busy machine each pause may take milliseconds.
-    const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + 100'000'000;
+    const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + static_cast<int64_t>(patience);
     do {
-      if (try_acquire()) return true;
+      if (try_acquire()) return got();
       const timespec pause = {0, 50000};
       nanosleep(&pause, nullptr);
     } while (clock_ns(CLOCK_MONOTONIC) < deadline);
+    store(in_vain_, 1);
     return false;  // the holder was killed, is stopped, or is the thread that waits
   }
   void release() { __atomic_store_n(&held_, 0, __ATOMIC_RELEASE); }
-  void reset() { __atomic_store_n(&held_, 0, __ATOMIC_RELAXED); }
+  void reset() {
+    store(in_vain_, 0);
+    store(held_, 0);
+  }
 
  private:
+  bool got() {
+    if (load(in_vain_) != 0) store(in_vain_, 0);
+    return true;
+  }
+
+  Patience patience_ = Patience::kShort;
   int held_ = 0;
+  int in_vain_ = 0;
 };
 
 }  // namespace sonde::agent

@@ -31,7 +31,7 @@ struct State {
   Ring* parked = nullptr;  // rings whose threads are gone, for the next threads
   void (*take_stack)(uint64_t correlation) = nullptr;  // at each call that launches work
   BoundedLock parked_lock;
-  BoundedLock spool_lock;
+  BoundedLock spool_lock{BoundedLock::Patience::kLong};
   uint64_t retry_at = 0;  // ticks: no attempt to make a chunk before
   // Why the last attempt to make the spool, or a ring, failed.
   wire::DropReason out_because = wire::DropReason::kSystem;
