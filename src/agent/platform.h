@@ -65,8 +65,8 @@ inline void relax() {
 // us. Taken on slow paths alone.
 class BoundedLock {
  public:
-  // How long it is waited for. A holder that other programs keep from its CPU, or that forks a large
-  // process meanwhile, takes tenths of a second.
+  // How long it is waited for. A holder that other programs keep from its CPU, or that forks a
+  // large process meanwhile, takes tenths of a second.
   enum class Patience : int64_t { kShort = 100'000'000, kLong = 2'000'000'000 };  // ns
   constexpr BoundedLock() = default;
   explicit constexpr BoundedLock(Patience patience) : patience_(patience) {}
