@@ -145,6 +145,9 @@ class Refused(AttachCase):
                          "needs a mount namespace of its own: root, and a root folder that is a mount")
     def test_another_mount_namespace_matters_only_where_files_are_others(self):
         self.start("unshare", "-m", self.programs / "attached")
+        maps = Path(f"/proc/{self.pid}/maps").read_text(encoding="utf-8").split()
+        if not any(os.path.exists(word) for word in maps if word.endswith("/libc.so.6")):
+            self.skipTest("in a chroot, where files of another namespace are named by a root that is not ours")
         self.assertIn("recorded: metrics, call stacks", self.record("--duration", "300ms"))
         self.end()
         # The folder of this test, with the recording, is another one there.
