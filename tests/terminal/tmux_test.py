@@ -92,6 +92,8 @@ def has_no_colour(sonde, root):
 
 
 def shows_no_gpu(sonde, root):
+    for folder in ("sys", "proc"):
+        (root / "nothing" / folder).mkdir(parents=True)
     with Tmux(sonde, root / "nothing", 80, 24) as window:
         window.wait(r"no GPU is there")
         window.end()
