@@ -16,7 +16,7 @@ bool is_stream(const std::string& path) {
 Status require_file_name(const std::string& path) {
   if (!is_stream(path)) return ok_status();
   return make_error(ErrorCode::kInvalidArgument,
-                    "it is no file, and this is a database, which has to be in one", path,
+                    "is not a regular file; a trace is a database, and needs one", path,
                     "give the name of a file with -o");
 }
 
