@@ -169,7 +169,7 @@ struct sonde_code {
   uint32_t file_bytes, name_bytes, line_bytes;
 };
 
-/* What call_begin() is told of a call. */
+/* The kind of call that call_begin() is given. */
 enum sonde_call_kind {
   SONDE_CALL_PLAIN = 0,
   SONDE_CALL_CORRELATED = 1, /* gets a correlation id, which links ops to it */
@@ -192,13 +192,14 @@ struct sonde_agent {
 
   uint32_t (*intern)(const char* text, size_t length);
 
-  /* Describes a function of an API. `arguments` names its arguments and how to print each:
-   * "queue:p flags:x size:u offset:d name:s", with p pointer, x hexadecimal, u unsigned, d signed,
-   * f double (its bits), s text.
-   * In braces they become a JSON object, with members separated by '|', since their names may have
-   * blanks: "{Input Dims:L|Sequence number:d}". There L is a list of numbers and of such lists, and
-   * N the same of intern()ed texts, packed as bytes and passed as a text: an even varint is twice a
-   * number, an odd one twice the length of a list, plus one, whose elements follow. What is empty,
+  /* Describes a function of an API. `arguments` names its arguments and how to print each: "queue:p
+   * flags:x size:u offset:d name:s", with p pointer, x hexadecimal, u unsigned, d signed, f double
+   * (its bits), s text.
+   * In braces they become a JSON object, with members separated by '|', since their names may
+   * contain blanks: "{Input Dims:L|Sequence number:d}". There L is a list of numbers and nested
+   * lists, and N the same of intern()ed texts, packed as bytes and passed as a text of varints: an
+   * even varint is twice a number; an odd one is twice the length of a list, plus one, and the
+   * elements follow. Values that are empty, or missing at the end, are left out.
    * or missing at the end, is left out. */
   uint32_t (*define_function)(const char* domain, const char* category, const char* name,
                               const char* arguments);
@@ -208,14 +209,14 @@ struct sonde_agent {
   /* `value` of the clock was read between the ticks `before` and `after`. */
   void (*clock_snapshot)(uint32_t clock, uint64_t value, uint64_t before, uint64_t after);
 
-  /* A call of the program into an API, of an enum sonde_call_kind. Begin and end must nest within a
-   * thread. */
+  /* A call of the program into an API; `kind` is an enum sonde_call_kind. Begin and end must
+   * nest within a thread. */
   struct sonde_call (*call_begin)(uint32_t function, int kind);
   /* `words` is what sonde_args packed, `result` the API's own code (0 = success). */
   void (*call_end)(const struct sonde_call* call, int64_t result, const uint64_t* words,
                    size_t count);
   void (*op)(const struct sonde_op* op);
-  /* Before the call_end() of the call that asks. */
+  /* Called before the call_end() of the call that makes the request. */
   void (*copy_request)(const struct sonde_copy_request* request);
 
   /* Markers. domain and category are intern()ed names or 0. */
@@ -237,41 +238,42 @@ struct sonde_agent {
   void (*stop)(void);  /* nests: as many starts as stops */
   void (*flush)(void); /* everything recorded so far is safe when this returns */
 
-  /* A range of this thread that is over, with its ticks. One that would end before it begins has no
-   * length. */
+  /* A finished range of this thread, with its ticks. One that would end before it begins gets
+   * length 0. */
   void (*range_at)(uint32_t domain, uint32_t category, const char* text, uint64_t begin,
                    uint64_t end);
-  /* A call without a correlation that is over, with its ticks. Costs less than call_begin() and
-   * call_end(), but nothing is known of the call while it runs. */
+  /* A finished call without a correlation, with its ticks. Costs less than call_begin() and
+   * call_end(), but the call is not visible while it runs. */
   void (*call_at)(uint32_t function, uint64_t begin, uint64_t end, int64_t result,
                   const uint64_t* words, size_t count);
 
   /* How often each thread should be sampled per second of its CPU time; 0 = not at all. */
   uint32_t (*sample_hz)(void);
-  /* These five may be called by a signal handler. They fail instead of waiting when the signal
-   * interrupted the agent, or when another thread is defining something. */
-  /* The first three return 0 if it should be tried again later, else 1: it is recorded, or counted
+  /* The next five may be called from a signal handler. They fail instead of waiting when the
+   * signal interrupted the agent, or when another thread is defining something. */
+  /* The first three return 0 if the caller should try again later, else 1: recorded, or counted
    * as lost. */
   int (*sample)(const struct sonde_sample* sample);
-  /* The thread `tid`, found there at the ticks of `stack`, was blocked for `wall_ns` in all. */
+  /* Thread `tid` was blocked for `wall_ns` in total, with the stack that it had at its ticks. */
   int (*blocked)(const struct sonde_stack* stack, uint32_t tid, uint64_t wall_ns);
-  /* Where the call of this thread with that correlation, which is about to begin, comes from. */
+  /* The stack of the call with that correlation, which this thread is about to begin. */
   int (*launch_stack)(const struct sonde_stack* stack, uint64_t correlation);
-  /* Return 0 if it should be tried again later, or cannot be done. */
+  /* Both return 0 if the caller should try again later, or if it cannot be done. */
   uint32_t (*define_module)(const struct sonde_module* module);
   uint32_t (*define_code)(const struct sonde_code* code);
 
-  /* Whether threads should be looked at while they are blocked, too. */
+  /* Whether to look at blocked threads, too. */
   int (*sample_blocked)(void);
-  /* Has `take` called at the begin of each call that launches work, in its thread and before its
-   * time begins. 0, and nothing happens, if nobody wants these stacks. `take` may call the
-   * functions of this table. */
+  /* Registers `take`, to be called at the begin of each call that launches work, in the
+   * launching thread and before the call's begin is read. Returns 0, and registers nothing, if
+   * nobody wants these stacks. `take` may call the functions of this table. */
   int (*take_launch_stacks)(void (*take)(uint64_t correlation));
-  /* Has `prepare` called before the program enters a sandbox in which a system call, or reading the
-   * time, would end it: by the thread that enters it. Nothing is recorded from then on, and the
-   * backend does nothing by itself any more. For one backend. */
+  /* Registers `prepare`, to be called before the program enters a sandbox in which a system
+   * call, or reading the time, would kill it: by the thread that enters it. Nothing is recorded
+   * from then on, and the backend must do nothing on its own any more. Only one backend may
+   * register. */
   void (*on_silence)(void (*prepare)(void));
-  /* Of the op that this thread recorded last. */
+  /* A counter of the op that this thread recorded last. */
   void (*op_counter)(const struct sonde_op_counter* counter);
 };
 

@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* What a recording offers to programs. Later versions have more at the end, which `size` tells.
- * `domain` and `category` are intern()ed names of kinds of ranges, or 0. */
+/* What a recording offers to programs. Later versions append members; `size` says how many there
+ * are. `domain` and `category` are intern()ed names of kinds of ranges, or 0. */
 struct sonde_functions {
   uint32_t size;          /* sizeof(struct sonde_functions) of the recording's Sonde */
   int (*recording)(void); /* 1 while events are wanted */
@@ -38,8 +38,8 @@ struct sonde_functions {
 static const struct sonde_functions* sonde_found;
 static int sonde_looked_up;
 
-/* At the first call. Leaves a note in the object file of where `sonde_found` is: `sonde record
- * --pid` sets it in a program that runs, and takes it away at its end. */
+/* Runs at the first call. It leaves a note in the object file that says where `sonde_found` is:
+ * `sonde record --pid` sets it in a running program and clears it when the recording ends. */
 __attribute__((noinline, unused)) static const struct sonde_functions* sonde_look_up(void) {
 #if defined(__x86_64__) && defined(__ELF__)
   __asm__ volatile(
@@ -61,8 +61,8 @@ __attribute__((noinline, unused)) static const struct sonde_functions* sonde_loo
   return __atomic_load_n(&sonde_found, __ATOMIC_RELAXED);
 }
 
-/* NULL when the program is not being recorded, which may change at any time: ask once for what is
- * done with it. */
+/* NULL while the program is not being recorded. That may change at any time: call this once and
+ * use the result for one operation. */
 static inline const struct sonde_functions* sonde_api(void) {
   if (__atomic_load_n(&sonde_looked_up, __ATOMIC_ACQUIRE) == 0) return sonde_look_up();
   return __atomic_load_n(&sonde_found, __ATOMIC_RELAXED);
