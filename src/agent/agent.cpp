@@ -1,4 +1,5 @@
-// The agent's face: the table that backends and sonde.h call through, definitions, and start-up.
+// The agent's interface: the table that backends and sonde.h call through, definitions, and
+// start-up.
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -73,7 +74,7 @@ uint32_t define_queue(const sonde_queue* queue) {
 
 void start() { switch_on(); }
 void stop() { __atomic_fetch_sub(&g_state.balance, 1, __ATOMIC_RELAXED); }
-// Records are in shared memory of the kernel's as soon as they are committed.
+// Records are in the kernel's shared memory as soon as they are committed.
 void flush() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 constexpr struct sonde_agent kTable = {SONDE_AGENT_ABI,
@@ -118,7 +119,7 @@ constexpr struct sonde_agent kTable = {SONDE_AGENT_ABI,
 
 constexpr struct sonde_functions kFunctions = functions_of(kTable);
 
-// Where a marker switches recording on (window.h).
+// The functions to use where a marker switches recording on (window.h).
 template <typename Table>
 constexpr Table with_windows(Table table) {
   table.range_push = window_range_push;
@@ -144,7 +145,7 @@ bool attach_process(const char* session) {
 
 namespace {
 
-// What a recording of this process has mapped.
+// What one recording of this process has mapped.
 struct Mapped {
   wire::SessionControl* control = nullptr;
   wire::ChunkHeader* definitions = nullptr;
@@ -159,8 +160,8 @@ void give_back(const Mapped& mapped) {
 
 }  // namespace
 
-// A thread that was stopped between two instructions may still look at what the recording before
-// had mapped, but not at what the one before that had.
+// A thread that was stopped between two instructions may still read mappings of the previous
+// recording, but not of the one before it: those are unmapped here.
 bool attach_process_again(const char* session) {
   static Mapped earlier;
   const Mapped before = {g_state.control, definitions_chunk(), g_state.rings};
@@ -195,7 +196,7 @@ bool recording_is_over() { return load(g_state.control->closed) != 0 || is_orpha
 #ifdef SONDE_AGENT_STATIC
 static void start_up() {}
 #else
-// The first who asks for a table may be the constructor of a backend, which runs before ours.
+// The first to ask for a table may be a backend's constructor, which runs before ours.
 __attribute__((constructor)) static void start_up() {
   static bool started = false;
   if (started) return;
@@ -230,7 +231,7 @@ extern "C" __attribute__((visibility("default"))) const struct sonde_functions* 
   return sonde::agent::has_windows() ? &sonde::agent::kWindowFunctions : &sonde::agent::kFunctions;
 }
 
-// Asked for by what was built with the headers of an earlier version.
+// Called by backends that were built with the headers of an earlier version.
 extern "C" __attribute__((visibility("default"))) const void* sonde_agent_v1(void) {
   static int told;
   if (is_recorded() && __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED) == 0) {

@@ -160,7 +160,8 @@ TEST_F(Agent, AForkedChildHasASpoolThatExplainsItself) {
 }
 
 TEST_F(Agent, AThreadThatWritesALotGetsLargeChunksAndLosesNothing) {
-  constexpr int kMarks = 120'000;  // 2.9 MB; of texts too, which must not lie across two chunks
+  // 2.9 MB. Texts, too, must not be split across two chunks.
+  constexpr int kMarks = 120'000;
   std::thread([this] {
     char text[64];
     for (int i = 0; i < kMarks; ++i) {
@@ -223,7 +224,7 @@ TEST_F(Agent, CallsKeepTheirArgumentsAndErrno) {
   EXPECT_EQ(errno, 42);
 }
 
-// It had other functions at these places.
+// The functions at these places were different ones.
 TEST_F(Agent, WhatWasBuiltWithEarlierHeadersIsRefusedAndToldSo) {
   const size_t before = read_own().diagnostics.size();
   EXPECT_EQ(sonde_agent_v1(), nullptr);

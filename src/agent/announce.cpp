@@ -35,7 +35,7 @@ size_t describe_process(char* text, size_t size) {
 
 // In one write, so that no two processes' announcements mix.
 bool append_announcement(const Description& description, uint64_t bytes) {
-  rlimit limit;  // of a file's size, beyond which a write ends the program
+  rlimit limit;  // on file size; a write beyond it kills the program
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return false;
   char path[PATH_MAX + 16];
   snprintf(path, sizeof path, "%s/%s", g_state.session, wire::kProcessesFile);
@@ -64,7 +64,7 @@ Description& describe() {
   record.forked = g_state.forked;
   record.text_bytes = static_cast<uint32_t>(
       describe_process(description.text, sizeof description.text - sizeof(uint64_t)));
-  memset(description.text + record.text_bytes, 0, sizeof(uint64_t));  // what fills the last word
+  memset(description.text + record.text_bytes, 0, sizeof(uint64_t));  // padding of the last word
   record.header.words = static_cast<uint16_t>(wire::words_for(sizeof record + record.text_bytes));
   return description;
 }
@@ -75,8 +75,8 @@ void name_spool() {
 }
 
 bool announce_process() {
-  // Of a process whose number means nothing to it, the recorder knows by its chunks that it runs;
-  // and what nobody reads is bounded by the room for chunks.
+  // The recorder cannot look at a process whose pid means nothing to it, and knows by its chunks
+  // that it runs. Without a reader, only the limit on chunks bounds what is written.
   if (in_other_namespace() || load(g_state.control->orphaned) != 0) return false;
   Description& description = describe();
   name_spool();

@@ -1,5 +1,5 @@
-// What the recorder is told of a process: by an announcement as it starts, and in ring 0 of its
-// spool.
+// How the recorder learns about a process: from an announcement as it starts, and from ring 0 of
+// its spool.
 #pragma once
 
 #include "wire/chunk.h"
@@ -7,7 +7,7 @@
 
 namespace sonde::agent {
 
-// What the process is, with room for a chunk's header in front of it.
+// The process description, with room for a chunk header in front of it.
 struct Description {
   static constexpr size_t kBytes = 32 * 1024;
   wire::ChunkStatus header;
@@ -16,14 +16,14 @@ struct Description {
 };
 static_assert(sizeof(Description) == Description::kBytes);
 
-// In memory that is there once: for whoever starts the process' recording.
+// Static memory: only the thread that starts the process' recording may call this.
 Description& describe();
 
-// Whether this process' number means nothing to the recorder.
+// Whether this process' pid means nothing to the recorder.
 bool in_other_namespace();
-// Gives the process image the number that its spool is called by.
+// Gives the process image the number that its spool is named by.
 void name_spool();
-// Tells the recorder of this process, without making anything. False: a spool has to be made.
+// Tells the recorder about this process without making a folder. False: a spool has to be made.
 bool announce_process();
 
 }  // namespace sonde::agent

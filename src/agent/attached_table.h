@@ -1,5 +1,5 @@
-// The functions of a process that is attached to (attach.h): a thread may have been part of an
-// earlier recording, which it has to forget first; and what calls may go on when there is none.
+// The tables of a process that was attached to (attach.h): each function first forgets what its
+// thread knows of an earlier recording, and does nothing when there is no recording.
 #pragma once
 
 #include "agent/attach.h"
@@ -8,7 +8,7 @@
 
 namespace sonde::agent {
 
-// Whether there is a recording, and the thread is ready for its events.
+// Whether there is a recording. If so, the thread is ready for its events.
 inline bool enter_attached() {
   if (load(g_state.left) != 0) return false;
   if (is_of_earlier_recording()) forget_in_this_thread();
@@ -27,7 +27,7 @@ struct AsAttached<Function> {
 
 inline int attached_range_pop(uint32_t domain) { return enter_attached() ? range_pop(domain) : -1; }
 
-// What begins, ends or is an event; definitions belong to no thread and stay.
+// Wraps the functions that record events; definitions belong to no thread and stay as they are.
 template <typename Table>
 constexpr Table as_attached(Table table) {
   table.range_push = AsAttached<range_push>::call;

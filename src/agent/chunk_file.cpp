@@ -21,9 +21,9 @@ bool chunk_path(char* path, size_t size, uint32_t ring, uint64_t file) {
   return length > 0 && static_cast<size_t>(length) < size;
 }
 
-// The recorder is gone, and what is recorded from now on stays where it is until somebody recovers
-// it: no more than the room that was given for that. Several processes may notice at once, and come
-// to about the same limit.
+// The recorder is gone, so what is recorded from now on stays until somebody recovers it: the limit
+// drops to the current size plus the room reserved for that. Several processes may notice at once;
+// they arrive at about the same limit.
 void bound_orphan() {
   auto& control = *g_state.control;
   const uint64_t bound = load(control.allocated_bytes) + load(control.orphan_bytes);
@@ -84,13 +84,13 @@ bool allocate(int fd, uint64_t bytes) {
 }
 
 // A new file with its blocks, or MAP_FAILED and errno. Private whatever the program's umask is, and
-// readable for the recorder.
+// readable by the recorder.
 void* make_file(const char* path, uint64_t bytes) {
   const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return MAP_FAILED;
   void* memory = MAP_FAILED;
   if (fchmod(fd, 0600) == 0 && allocate(fd, bytes)) {
-    // Only a thread that fills many pages saves time by it.
+    // Only a thread that fills many pages gains from this.
     if (bytes > wire::kChunkBytes) write_zeros(fd, 0, wire::kChunkBytes);
     memory = kernel::map(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
@@ -184,8 +184,8 @@ wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, u
     chunk = map_new_file(path, wire::kChunkBytes, reason);
   }
   if (chunk == nullptr) return nullptr;
-  // Most processes and threads never fill their first one: for each page that they touch the kernel
-  // would read, and so clear, a hundred kilobytes around it.
+  // Most processes and threads never fill their first chunk: without this, each page that they
+  // touch makes the kernel read ahead, and so clear, a hundred kilobytes around it.
   if (sequence == 0) kernel::advise(chunk, chunk->chunk_bytes, MADV_RANDOM);
   start_chunk(chunk, ring, file, sequence, tid);
   return chunk;
@@ -194,7 +194,7 @@ wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, u
 void prepare_pages(wire::ChunkHeader* chunk, uint64_t from, uint64_t bytes) {
   char path[PATH_MAX + 64];
   if (!may_write(from + bytes) || !chunk_path(path, sizeof path, chunk->ring, chunk->file)) return;
-  // Opened anew: a program may close descriptors that it does not know, and use their numbers.
+  // Opened anew: a program may close descriptors that it does not know, and reuse their numbers.
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
   write_zeros(fd, from, bytes);

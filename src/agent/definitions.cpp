@@ -11,13 +11,13 @@ namespace sonde::agent {
 namespace {
 
 constexpr uint64_t kFirstSlots = 1 << 16;  // a power of two
-// Texts of markers that are interned; more are written where they occur, which costs the program no
-// memory.
+// The most marker texts that are interned; further ones are written where they occur, which costs
+// the program no memory.
 constexpr uint64_t kMostMarkerTexts = 3 << 14;
 constexpr uint64_t kBlockBytes = 256 * 1024;
 constexpr uint32_t kSeenSlots = 4096;
 
-// The log: blocks of records one after another, in the order of their making.
+// The log: blocks of records, in the order in which they were made.
 struct Block {
   Block* next;
   uint64_t used;  // bytes of records
@@ -25,9 +25,9 @@ struct Block {
   static constexpr uint64_t kCapacity = kBlockBytes - 2 * sizeof(uint64_t);
 };
 
-// The strings, by hash, with open addressing; filled to three quarters at most. One that grows is
-// replaced by a copy of twice the size and stays where it is, because others may be looking into
-// it: all copies together take as much as the last one.
+// The strings: a hash table with open addressing, at most three quarters full. A full table is
+// replaced by a copy of twice the size and is never freed, because other threads may be searching
+// it: all old copies together take as much memory as the current one.
 struct Table {
   uint64_t slots;
   const wire::StringRecord** entries() {
@@ -43,7 +43,8 @@ struct Definitions {
   Block* first = nullptr;
   Block* last = nullptr;
   wire::ChunkHeader* chunk = nullptr;  // of ring 0
-  Block* told = nullptr;               // up to where ring 0 has the log, while it is being begun
+  // How far begin_definitions() has copied the log to ring 0.
+  Block* told = nullptr;
   uint64_t told_bytes = 0;
   uint32_t* seen = nullptr;
 };
@@ -55,7 +56,7 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Every bit of the result depends on every bit of the argument: the tables use the low ones.
+// Every bit of the result depends on every bit of the argument: the tables use the low bits.
 uint64_t spread(uint64_t hash) {
   hash = (hash ^ hash >> 32) * 0x9FB21C651E98DF25;
   return hash ^ hash >> 29;
@@ -79,7 +80,7 @@ uint64_t hash_text(const char* text, size_t length) {
     memcpy(words, text, length);
     return hash_short(words[0], words[1], length);
   }
-  // Whole words, and the end once more with an overlap.
+  // Whole words; the last one overlaps the one before it.
   uint64_t hash = length * 0xD6E8FEB86659FD93;
   for (size_t i = 0; i + 8 < length; i += 8) {
     hash = mix(hash ^ word_at<uint64_t>(text + i), 0xA0761D6478BD642F);
@@ -87,7 +88,7 @@ uint64_t hash_text(const char* text, size_t length) {
   return spread(mix(hash ^ word_at<uint64_t>(text + length - 8), 0xE7037ED1A0B428DB));
 }
 
-// Equal bytes, by overlapping words instead of a library call where the texts are short.
+// Compares by overlapping words: for short texts that beats a library call.
 bool equal_text(const char* a, const char* b, size_t length) {
   if (length > 16) return memcmp(a, b, length) == 0;
   if (length >= 8) {
@@ -115,7 +116,7 @@ Table* map_table(uint64_t slots) {
   return table;
 }
 
-// Memory and a number for one more definition; without, it is counted as lost.
+// Ensures that there are tables and a number for one more definition; otherwise counts it as lost.
 bool prepare_memory() {
   auto& d = g_definitions;
   if (d.next_id >= wire::kMostDefinitions) return lose(wire::DropReason::kTableFull);
@@ -177,8 +178,8 @@ wire::RecordHeader* add(const wire::RecordHeader* record) {
   return kept;
 }
 
-// Where a text is, or the empty slot where it belongs. Whoever looks without the lock must not look
-// into that slot again: it may have got another text meanwhile.
+// Where a text is, or the empty slot where it belongs. Without the lock, do not read that slot
+// again: another text may have been stored in it meanwhile.
 struct Place {
   uint64_t slot;
   const wire::StringRecord* entry;  // nullptr: the text is not there
@@ -197,7 +198,7 @@ Place place_of(Table& table, const Text& text) {
 
 bool is_full() { return g_definitions.strings >= g_definitions.table->slots / 4 * 3; }
 
-// Under the lock: a table of twice the size, in which all strings are.
+// Under the lock: replaces the table by one of twice the size.
 bool grow() {
   Table* const full = g_definitions.table;
   Table* const larger = map_table(full->slots * 2);
@@ -217,13 +218,13 @@ bool grow() {
 const wire::StringRecord* add_string(const Text& text) {
   auto& d = g_definitions;
   Place place = place_of(*d.table, text);
-  if (place.entry != nullptr) return place.entry;  // another was faster
+  if (place.entry != nullptr) return place.entry;  // another thread was faster
   if (is_full()) {
     if (!grow()) return nullptr;
     place = place_of(*d.table, text);
   }
   const uint64_t bytes = (sizeof(wire::StringRecord) + text.length + 1 + 7) / 8 * 8;
-  // Built in the log itself: texts may be long, the stack may be short.
+  // Built in the log itself: texts may be long and the stack small.
   auto* record = reinterpret_cast<wire::StringRecord*>(log_room(bytes));
   if (record == nullptr) return nullptr;
   memset(static_cast<void*>(record), 0, bytes);
@@ -275,8 +276,8 @@ uint32_t intern_text(const char* text) { return intern_text(make_text(text)); }
 
 bool seen_before(const Text& text) {
   uint32_t* const seen = load_acquire(g_definitions.seen);
-  if (seen == nullptr) return true;  // the first text of all makes the tables
-  // Two places for each text, so that two that share one do not drive each other out for ever.
+  if (seen == nullptr) return true;  // the very first text creates the tables
+  // Two places for each text, so that two texts that share one do not evict each other forever.
   uint32_t& first = seen[text.hash % kSeenSlots];
   uint32_t& second = seen[(text.hash >> 16) % kSeenSlots];
   const auto mark = static_cast<uint32_t>(text.hash >> 32) | 1;
@@ -310,7 +311,7 @@ bool may_define(bool inside) {
   return ensure_spool() || lose(load(g_state.out_because));
 }
 
-// Goes on where an attempt that failed has ended: what that wrote is in the spool.
+// Resumes where a failed attempt stopped: what that attempt wrote is in the spool.
 bool begin_definitions(const wire::RecordHeader* process) {
   if (!lock_definitions()) return false;
   auto& d = g_definitions;
@@ -348,12 +349,12 @@ bool is_whole(const wire::RecordHeader* record, uint64_t room, uint32_t id) {
          hash_text(string->text(), string->length) == string->hash;
 }
 
-// Ends the log before the first record that is not whole, and finds the strings anew.
+// Truncates the log at the first record that is not whole, and rebuilds the table of strings.
 void look_through_log() {
   auto& d = g_definitions;
   d.next_id = 1;
   d.strings = 0;
-  d.table = nullptr;  // left where it is: a signal may have come in the middle of a search
+  d.table = nullptr;  // not unmapped: a signal may have interrupted a search in it
   if (!prepare_memory()) d.first = nullptr;
   d.last = d.first;
   for (Block* block = d.first; block != nullptr; block = block->next) {
@@ -365,7 +366,7 @@ void look_through_log() {
         block->next = nullptr;
         return;
       }
-      // One that there is no place for is defined again when it comes again.
+      // A string that finds no place is defined again when it next occurs.
       if (record->type == wire::RecordType::kString && (!is_full() || grow())) {
         const auto* string = reinterpret_cast<const wire::StringRecord*>(record);
         const Place place = place_of(*d.table, {string->text(), string->length, string->hash});

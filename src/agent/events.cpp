@@ -1,5 +1,5 @@
-// Recording: what the functions of struct sonde_agent do for events. The hot path is here; it takes
-// no lock, allocates nothing and makes no system call, but for a new chunk.
+// Recording: the event functions of struct sonde_agent. This is the hot path: no locks, no
+// allocation and no system calls, except for a new chunk.
 #include "agent/events.h"
 
 #include "agent/definitions.h"
@@ -59,7 +59,7 @@ void write_text(char* place, const char* data, uint32_t length) {
 
 void lost(DropSource source) { count_drop(source, drop_reason()); }
 
-// Keeps a text until its range ends. One that does not fit is interned after all, or cut.
+// Keeps a text until its range ends. One that does not fit is interned, or else truncated.
 [[gnu::noinline]] void keep_text(Ring* ring, wire::OpenRange& span, const char* full_text) {
   wire::ChunkHeader* chunk = ring->chunk;
   const TextReference text = refer_by_content(ring, full_text);
@@ -76,7 +76,7 @@ void lost(DropSource source) { count_drop(source, drop_reason()); }
   memcpy(chunk->open_text + top, text.data, span.text_length);
 }
 
-// The record of a range, without its text, where there is room for one with a domain. Returns its
+// Writes the record of a range, without its text; there must be room for a domain. Returns its
 // length.
 inline uint64_t put_range(char* place, const wire::OpenRange& span, uint64_t end) {
   const bool has_domain = (span.domain | span.category) != 0;
@@ -86,19 +86,19 @@ inline uint64_t put_range(char* place, const wire::OpenRange& span, uint64_t end
                     span.id};
   record->begin = span.begin;
   record->end = end;
-  // Not counted, and so overwritten, if there is none.
+  // Without a domain, this word is not part of the record and is overwritten by the next one.
   *reinterpret_cast<uint64_t*>(record + 1) = pack(span.domain, span.category);
   return sizeof(wire::SpanRecord) + (has_domain ? 8 : 0);
 }
 
 constexpr uint64_t kMostRangeBytes = sizeof(wire::SpanRecord) + 8;
 
-// A range with a text of its own, or one for which a new chunk is needed.
+// A range with its text inline, or one that may need a new chunk.
 [[gnu::noinline]] void write_long_range(Ring* ring, const wire::OpenRange& span, uint64_t end) {
   const bool inline_text = span.id == 0 && span.text_length != 0;
   const uint64_t text_bytes =
       inline_text ? sizeof(wire::ContinuationRecord) + wire::words_for(span.text_length) * 8 : 0;
-  // The open text moves when the chunk changes; `span` is a copy, the text is re-read below.
+  // The open text moves with a change of chunk: `span` is a copy, the text is read again below.
   char* room = reserve(ring, kMostRangeBytes + text_bytes);
   if (room == nullptr) return lost(DropSource::kRange);
   const uint64_t bytes = put_range(room, span, end);
@@ -110,7 +110,7 @@ constexpr uint64_t kMostRangeBytes = sizeof(wire::SpanRecord) + 8;
 
 inline void write_range(Ring* ring, const wire::OpenRange& span, uint64_t end) {
   if (span.text_length != 0 || ring->used + kMostRangeBytes > ring->limit) {
-    const wire::OpenRange copy = span;  // the chunk it lies in may be left
+    const wire::OpenRange copy = span;  // it lies in a chunk that may be retired
     return write_long_range(ring, copy, end);
   }
   commit(ring, put_range(payload(ring->chunk) + ring->used, span, end));
@@ -141,7 +141,7 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
   }
   span.state = recording() ? 0 : wire::kRangeMuted;
   if (span.state == 0) {
-    // A clock that waits for what came before it (clock_gettime) does not wait for the text then.
+    // Where the clock serializes (clock_gettime), reading it first avoids waiting for the text.
     span.begin = ticks();
     span.id = ring->texts.find(text);
     if (span.id == 0) {
@@ -198,7 +198,7 @@ void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t beg
 
 namespace {
 
-// Whoever takes stacks writes records of its own, which may need the ring's next chunk.
+// `take` writes records of its own, which may move this thread to its ring's next chunk.
 [[gnu::noinline]] Ring* take_stack(void (*take)(uint64_t), uint64_t correlation) {
   {
     Outside outside;
@@ -277,7 +277,7 @@ void call_end(const sonde_call* call, int64_t result, const uint64_t* words, siz
   if (!inside) return count_drop(DropSource::kCall, Inside::reason());
   Ring* ring = t_state.ring;
   if (ring == nullptr || ring->chunk == nullptr) return;
-  // Found where it was left, unless calls below it were closed meanwhile.
+  // Its entry is where it was left, unless calls below it have ended meanwhile.
   wire::ChunkHeader* chunk = ring->chunk;
   const auto serial = static_cast<uint32_t>(call->private_data >> 32);
   uint32_t index = static_cast<uint32_t>(call->private_data);
@@ -302,7 +302,7 @@ void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, co
 
 namespace {
 
-// The records of one moment: [header ticks value] [domain] [text].
+// Records of one moment: [header ticks value] [domain] [text].
 void write_moment(RecordType type, DropSource source, uint32_t id, uint64_t value, uint32_t domain,
                   uint32_t category, const char* text) {
   Inside inside;
@@ -416,8 +416,8 @@ uint64_t pack(int16_t low, int16_t high) {
   return static_cast<uint16_t>(low) | uint64_t{static_cast<uint16_t>(high)} << 16;
 }
 
-// The words of OpRecord behind its header. One by one: whoever filled `op` has stored its members
-// just now, and what is read of several of them at once would have to wait for the cache.
+// The words of OpRecord behind its header, one member at a time: the caller has just stored them,
+// and a wider load over several of them would defeat store forwarding.
 void pack_op(wire::Packer& packer, const sonde_op& op) {
   packer.add(pack(op.kind, op.queue), pack(op.clock, static_cast<uint32_t>(op.status)));
   packer.add(op.correlation, op.queued);
@@ -440,8 +440,7 @@ static_assert(offsetof(wire::OpRecord, kind) == 8 && offsetof(wire::OpRecord, cl
 
 }  // namespace
 
-// An operation whose launch was recorded belongs to it, even where recording was switched off
-// before the operation ended.
+// Recorded even after recording was switched off, if the operation's launch was recorded.
 void op(const sonde_op* op) {
   if (op->correlation == 0 && !recording()) return;
   Inside inside;

@@ -1,5 +1,5 @@
-// The exec family, interposed. Runs also between vfork and exec: no heap, no state is changed; the
-// new environment is built on the stack.
+// The exec family, interposed. Also runs between vfork and exec: it uses no heap and changes no
+// state, and builds the new environment on the stack.
 #include "agent/exec.h"
 
 #include <alloca.h>
@@ -24,7 +24,7 @@ char g_inject[kMaxInject];  // the value of SONDE_INJECT, "" when not recorded
 
 #ifndef SONDE_AGENT_STATIC
 
-// An environment for another recorder's children is that recorder's business.
+// An environment made for another recorder's children is left alone.
 bool is_of_another(char* const* environment) {
   const InjectItem own = inject_itself(g_inject);
   for (; environment != nullptr && *environment != nullptr; ++environment) {
@@ -34,9 +34,9 @@ bool is_of_another(char* const* environment) {
   return false;
 }
 
-// Whether what is preloaded is not there, or not readable: the process may have another root by
-// now, or be another user. The loader would complain of each file, and rocprofiler-register, whose
-// library is one of them, would end the program.
+// Whether a preloaded library is missing or unreadable: the process may have another root by now,
+// or run as another user. The loader would complain about each file, and rocprofiler-register,
+// whose library is one of them, would terminate the program.
 bool files_are_out_of_reach() {
   const ErrnoKeeper keep;
   bool out_of_reach = false;
@@ -58,7 +58,7 @@ enum class Change { kNone, kMerge, kStrip };
 
 Change wanted_change(char* const* environment) {
   if (g_inject[0] == '\0' || is_of_another(environment)) return Change::kNone;
-  if (load(g_state.silent) != 0) return Change::kStrip;  // what is started is in the sandbox, too
+  if (load(g_state.silent) != 0) return Change::kStrip;  // the new program inherits the sandbox
   if (files_are_out_of_reach()) return Change::kStrip;
   return merge_is_needed(environment, g_inject) ? Change::kMerge : Change::kNone;
 }
@@ -74,7 +74,7 @@ void remember_environment() {
 
 }  // namespace sonde::agent
 
-// The changed list lives in the caller's frame.
+// The changed list lives in the caller's stack frame.
 #define SONDE_MERGED(environment)                                                    \
   char** merged = const_cast<char**>(environment);                                   \
   const auto change = sonde::agent::wanted_change(merged);                           \
@@ -93,7 +93,7 @@ void remember_environment() {
 
 #ifndef SONDE_AGENT_STATIC
 
-// system() and popen() start programs by libc's own functions, with the environment of the process.
+// system() and popen() start programs through libc-internal calls, with the process environment.
 static void strip_own_environment() {
   using namespace sonde;
   const ErrnoKeeper keep;
@@ -101,7 +101,7 @@ static void strip_own_environment() {
   if (!own || agent::wanted_change(environ) != agent::Change::kStrip) return;
   const auto room = merge_room(environ, agent::g_inject);
   auto** entries = static_cast<char**>(malloc(room.entries * sizeof(char*)));
-  auto* text = static_cast<char*>(malloc(room.bytes));  // both for as long as the process lives
+  auto* text = static_cast<char*>(malloc(room.bytes));  // both live as long as the process
   if (entries == nullptr || text == nullptr) return;
   strip_environment(environ, agent::g_inject, entries, text);
   environ = entries;
@@ -152,7 +152,7 @@ SONDE_EXPORT int execveat(int fd, const char* path, char* const* arguments,
 SONDE_SPAWN(posix_spawn)
 SONDE_SPAWN(posix_spawnp)
 
-// The variadic ones: their arguments become an array on the stack.
+// The variadic variants: their arguments become an array on the stack.
 #define SONDE_COLLECT(first)                                                   \
   va_list list;                                                                \
   va_start(list, first);                                                       \

@@ -1,10 +1,10 @@
 // What happens to the agent when the process forks, by whatever means, and how a thread knows that
 // the agent's thread state is its own.
 //
-// fork() tells us by pthread_atfork. _Fork(), clone() and clone3() tell nobody: their child finds
-// the memory that the kernel was asked to wipe, at its first event that needs more than the ring of
-// its thread, which is wiped as well. vfork() and clone(CLONE_VM) share the memory, and what they
-// record is their parent's.
+// fork() tells us through pthread_atfork. _Fork(), clone() and clone3() call no handlers: their
+// child notices by memory that the kernel was asked to wipe, at its first event that needs more
+// than its thread's ring, which is wiped as well. vfork() and clone(CLONE_VM) share the memory, and
+// what they record belongs to their parent.
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -18,8 +18,8 @@ namespace sonde::agent {
 
 namespace {
 
-constexpr uintptr_t kNear = 1 << 20;  // a stack goes on so far from where it was seen
-constexpr int kLooks = 1000;          // at a child that another thread is just dealing with
+constexpr uintptr_t kNear = 1 << 20;  // a stack extends at most so far from where it was seen
+constexpr int kLooks = 1000;          // while another thread handles the fork
 
 // Extends a range by an address near to it; false if it is not near.
 bool extend(StackRange& range, uintptr_t here) {
@@ -42,12 +42,12 @@ bool owns_state_elsewhere(uintptr_t here) {
   if (is_new_child()) notice_fork();
   const int error = errno;
   const long number = syscall(SYS_gettid);
-  if (number < 0) {  // in a sandbox, where nothing can be known
+  if (number < 0) {  // in a sandbox, where nothing can be determined
     errno = error;
     return true;
   }
   const auto tid = static_cast<uint32_t>(number);
-  if (state.generation != g_state.generation) {  // nobody's yet, or of a thread of the parent
+  if (state.generation != g_state.generation) {  // nobody's yet, or from before the fork
     state.generation = g_state.generation;
     state.tid = tid;
     state.stack = state.other_stack = {};
@@ -61,7 +61,7 @@ bool owns_state_elsewhere(uintptr_t here) {
   return true;
 }
 
-// A byte that every kind of fork clears and vfork, which shares memory, does not.
+// A byte that every kind of fork clears, except vfork, which shares memory.
 void watch_for_forks() {
   if (g_state.unforked != nullptr) return;
   auto* byte = static_cast<char*>(map_memory(4096));
@@ -73,19 +73,19 @@ void watch_for_forks() {
 void before_fork() {
   if (load(g_state.silent) != 0) return;
   ThreadState& state = t_state;
-  // What a signal handler that forks has interrupted may be another fork of this thread. Or this
-  // very thread may hold the lock: then there is nothing to wait for.
+  // A forking signal handler may have interrupted another fork of this thread. Or this thread may
+  // itself hold the lock: then waiting is pointless.
   if (state.forking != 0 || (state.busy != 0 ? try_lock_definitions() : lock_definitions())) {
     ++state.forking;
   }
-  // Or it may be writing into its chunk, which the child does not have.
+  // Or the handler interrupted a write into the thread's chunk, which the child does not have.
   state.shield = state.busy != 0 && state.ring != nullptr ? state.ring->chunk : nullptr;
   state.shield_units = state.shield != nullptr
                            ? static_cast<uint16_t>(state.shield->chunk_bytes / wire::kChunkBytes)
                            : uint16_t{0};
 }
 
-// The lock may not be this thread's: another's fork takes long, and waiting for it has its end.
+// The thread may not hold the lock: another thread's fork may take longer than the wait for it.
 void after_fork_in_parent() {
   ThreadState& state = t_state;
   if (state.forking != 0 && --state.forking == 0) unlock_definitions();
@@ -93,13 +93,13 @@ void after_fork_in_parent() {
 
 namespace {
 
-// The interrupted write goes on, into nothing.
+// Lets the interrupted write continue, into private memory that nobody reads.
 void raise_shield(ThreadState& state) {
   void* memory =
       kernel::map(state.shield, state.shield_units * wire::kChunkBytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (memory == MAP_FAILED || state.ring == nullptr) return;
-  // A ring that was wiped, with a chunk to end a record in and no way to begin another.
+  // The wiped ring gets a chunk in which to finish a record, and no way to begin another.
   state.ring->chunk = state.shield;
   state.ring->retry_at = UINT64_MAX;
 }
@@ -137,7 +137,7 @@ void begin_again() {
   reset_definitions_after_fork(true);
 }
 
-// The child may have several threads by now.
+// The child may already have several threads.
 bool notice_fork() {
   if (g_state.unforked == nullptr) return true;
   char expected = kUnseen;
@@ -151,7 +151,8 @@ bool notice_fork() {
   return load_acquire(*g_state.unforked) == kSeen;
 }
 
-// An event in a handler before ours has noticed already. Without the byte this is the only way.
+// An event in an earlier fork handler may have noticed already. Without the wiped byte, this
+// handler is the only way to notice.
 void after_fork_in_child() {
   if (load(g_state.silent) != 0) return;
   if (g_state.unforked == nullptr) return begin_anew();

@@ -1,5 +1,5 @@
-// Forks of all kinds, and at bad moments. Each test has a process and a session of its own: what it
-// does to the agent is gone with them.
+// Forks of all kinds, and at bad moments. Each test runs in a process and a session of its own, so
+// that its effects on the agent end with it.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ extern "C" const struct sonde_agent* sonde_agent_v2(void);
 namespace sonde {
 namespace {
 
-// What the definitions and the marks of a process say.
+// The definitions and marks of a process.
 struct Told {
   int processes = 0, marks = 0, unknown_marks = 0;
   std::map<uint32_t, std::string> strings;
@@ -79,7 +79,7 @@ std::map<uint32_t, std::vector<Told>> read_session(const std::string& session) {
   return processes;
 }
 
-// Every definition has a number of its own, the next one.
+// Definitions must be numbered consecutively.
 void expect_whole(const Told& told) {
   EXPECT_EQ(told.processes, 1);
   EXPECT_EQ(told.unknown_marks, 0);
@@ -117,13 +117,13 @@ TEST(AgentFork, AForkThatWaitedInVainForTheDefinitionsLeavesTheLockOfTheOther) {
                              step = 3;
                            });
                            while (step != 1) usleep(100);
-                           agent::before_fork();  // waits for the lock until its time is over
+                           agent::before_fork();  // waits for the lock until it gives up
                            step = 2;
                            while (step != 3) usleep(100);
                            agent::after_fork_in_parent();
                            first.join();
                            if (intern("after both forks") == 0) return 1;
-                           // The other way round, and one fork inside of another.
+                           // The same the other way round, and one fork inside another.
                            agent::before_fork();
                            agent::before_fork();
                            agent::after_fork_in_parent();
@@ -191,7 +191,7 @@ TEST(AgentFork, ASpoolThatCannotBeMadeAtOnceIsMadeLaterAndWhole) {
                              control->limit_bytes = control->allocated_bytes + wire::kChunkBytes;
                              for (int i = 0; i < 3; ++i) {
                                if (intern("too early") != 0) _exit(1);
-                               usleep(20000);  // until it may be tried again
+                               usleep(20000);  // until a retry is allowed
                              }
                              control->limit_bytes = limit;
                              usleep(20000);
@@ -219,13 +219,13 @@ TEST(AgentFork, ASpoolThatCannotBeMadeAtOnceIsMadeLaterAndWhole) {
   EXPECT_EQ(child[0].marks, 1);
 }
 
-// A signal handler that forks finds its thread in the middle of a record, at some time or other;
-// its child goes on with that record as the parent does.
+// A signal handler that forks will, sooner or later, interrupt its thread in the middle of a
+// record; parent and child both continue that record.
 constexpr int kForks = 40;
 std::atomic<int> g_forks{0}, g_bad{0};
 
-// Once, not again and again: fork() begins anew after each signal, and never ends where it takes
-// longer than from one to the next.
+// One shot, not periodic: fork() restarts after each signal, and would never finish if it took
+// longer than the interval.
 void alarm_soon() {
   const itimerval soon = {{0, 0}, {0, 2000}};
   setitimer(ITIMER_REAL, &soon, nullptr);
@@ -268,7 +268,7 @@ TEST(AgentFork, AForkInASignalHandlerInTheMiddleOfARecordHarmsNobody) {
             0);
 }
 
-#ifndef SONDE_TSAN  // which does not know _Fork()
+#ifndef SONDE_TSAN  // TSan does not know _Fork()
 
 TEST(AgentFork, AChildThatNobodyWasToldOfDefinesWhatItInheritedOnce) {
   const test::TemporaryDirectory directory;

@@ -1,5 +1,4 @@
-// What programs are given of the agent, sonde_functions, are some of the functions that backends
-// are given.
+// The functions for programs, sonde_functions, are a subset of those for backends.
 #pragma once
 
 #include "sonde/backend.h"

@@ -1,4 +1,4 @@
-// What happens at the limits of the agent's tables, and of what the system gives it.
+// The limits of the agent's tables, and of what the system grants it.
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -33,7 +33,8 @@ TEST_F(Agent, ARangeTooDeepEndsInItsOwnDomain) {
   for (int i = 0; i < 300; ++i) agent_->range_push(0, 0, "deep beside");
   EXPECT_EQ(agent_->range_pop(other), 0);
   EXPECT_EQ(agent_->range_pop(other), -1);
-  agent_->range_push(0, 0, "deeper still");  // there is a place now, but not in its order
+  // There is room now, but a range that was dropped is still open
+  agent_->range_push(0, 0, "deeper still");
   EXPECT_EQ(agent_->range_pop(0), 300);
   for (int i = 299; i >= 0; --i) EXPECT_EQ(agent_->range_pop(0), i);
   EXPECT_EQ(agent_->range_pop(0), -1);
@@ -81,8 +82,8 @@ std::string kernel_text(int i) {
   return "kernel with some template arguments " + std::to_string(i);
 }
 
-// Threads that define texts of their own, and look up what the others have defined, while the table
-// grows. Returns how many ids were 0 or differed.
+// Threads define texts of their own and look up those of the others, while the table grows. Returns
+// how many ids were 0 or differed.
 int intern_many(const struct sonde_agent* agent) {
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
@@ -103,7 +104,8 @@ int intern_many(const struct sonde_agent* agent) {
   return wrong;
 }
 
-// Whom other programs keep from a CPU, or who forks a large process, holds the lock for so long.
+// A lock holder that is preempted by other programs, or that forks a large process, keeps the lock
+// this long.
 TEST_F(Agent, ADefinitionWaitsForOneThatTakesLong) {
   std::atomic<bool> is_held{false};
   std::thread holder([&] {
@@ -118,7 +120,7 @@ TEST_F(Agent, ADefinitionWaitsForOneThatTakesLong) {
   holder.join();
 }
 
-// In a child: all that is defined here is defined again in every child of this process.
+// In a child process: otherwise every later child of this one would define all of it again.
 TEST_F(Agent, AsManyTextsAreInternedAsThereAre) {
   const auto lost = [] {
     uint64_t sum = 0;
@@ -140,7 +142,7 @@ TEST_F(Agent, AsManyTextsAreInternedAsThereAre) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   close(pipe[0]);
   close(pipe[1]);
-  // On a busy machine a thread may not get its turn for so long that the others give up.
+  // On a busy machine a thread may be preempted for so long that the others give up.
   EXPECT_EQ(static_cast<uint64_t>(wrong), lost() - before);
   for (const auto& folder : wire::list_spools(session())) {
     if (folder.pid != static_cast<uint32_t>(child)) continue;
@@ -175,19 +177,19 @@ TEST_F(Agent, AThreadsLastNameIsRecorded) {
   ASSERT_GE(seen.threads.at(named).size(), 2u);
   const auto& names = seen.threads.at(named);
   EXPECT_EQ(names[names.size() - 2].first, wire::kNamedByProgram);
-  EXPECT_EQ(names.back().first, wire::kRenamed);  // which counts for less
+  EXPECT_EQ(names.back().first, wire::kRenamed);  // a renamed thread's name has a lower precedence
 }
 
 TEST_F(Agent, WhatTheSystemRefusesIsCountedByItsName) {
   const auto lost_in_a_thread = [&] {
     std::thread([&] {
-      std::thread([&] {  // the first one takes a ring that has a chunk
+      std::thread([&] {  // the first one takes a parked ring that has a chunk
         for (int i = 0; i < 10; ++i) agent_->mark(0, 0, "lost");
       })
           .join();
     }).join();
   };
-  // Every parked ring is taken, so that the next thread needs a file.
+  // All parked rings are in use, so the next thread needs a file.
   std::vector<std::thread> holders;
   std::atomic<bool> stop = false;
   std::atomic<int> ready = 0;
@@ -209,7 +211,7 @@ TEST_F(Agent, WhatTheSystemRefusesIsCountedByItsName) {
   };
   lost_with(RLIMIT_NOFILE, 3);
   EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kProcessFiles), 10u);
-  usleep(30'000);  // so long nothing is tried again
+  usleep(30'000);  // no retry before that
   lost_with(RLIMIT_FSIZE, 1000);
   EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kFileSize), 10u);
   EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kNoSpace), 0u);
@@ -233,7 +235,8 @@ TEST(AgentOfAnotherVersion, IsCountedAndNotRecorded) {
   EXPECT_TRUE(wire::list_spools(directory.path()).empty());
 }
 
-// The way compilers of filters go: the machine, a jump over half of the numbers, then one by one.
+// As compilers of filters do it: check the machine, jump over half of the numbers, then compare one
+// by one.
 bool forbids(uint32_t otherwise, int permitted) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
@@ -259,7 +262,7 @@ TEST(Sandbox, OnlyFiltersThatEndTheProgramForbidRecording) {
   EXPECT_TRUE(forbids(SECCOMP_RET_TRAP, SYS_read));
 }
 
-// What does not stop recording need not be permitted.
+// System calls that recording does not need may be forbidden.
 TEST(Sandbox, OtherSystemCallsMayBeForbidden) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

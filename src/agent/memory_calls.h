@@ -1,7 +1,7 @@
-// mmap, munmap and madvise as the kernel has them. What samples a thread calls these in a signal
-// handler, which may have interrupted a library that is patching libc's functions: UCX, which Open
-// MPI loads, lets the first bytes of munmap jump to themselves meanwhile, and a handler that called
-// it would not return.
+// mmap, munmap and madvise as raw system calls. The sampler calls these in a signal handler, which
+// may have interrupted a library that is patching libc's functions: UCX, which Open MPI loads,
+// temporarily makes the first bytes of munmap jump to themselves, and a handler that called it
+// would never return.
 #pragma once
 
 #include <sys/syscall.h>

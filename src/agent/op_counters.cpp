@@ -1,4 +1,4 @@
-// Hardware counters of operations. One with more values than a record should hold makes several.
+// Hardware counters of operations. A counter with more values than fit one record takes several.
 #include "agent/events.h"
 #include "agent/spool.h"
 

@@ -1,5 +1,5 @@
 // What a thread is in the middle of: its open ranges and calls, two stacks in the header of its
-// chunk, and how many ranges are open that have no place there.
+// chunk, and a count of the open ranges that do not fit there.
 #pragma once
 
 #include <string.h>
@@ -18,7 +18,7 @@ inline uint32_t open_text_top(const wire::ChunkHeader* chunk) {
   return 0;
 }
 
-// Takes one out of an array of what is open.
+// Removes one entry.
 template <typename T>
 inline void remove_open(T* open, uint32_t& open_count, uint32_t index) {
   const uint32_t before = load(open_count);
@@ -31,8 +31,8 @@ inline void remove_open(T* open, uint32_t& open_count, uint32_t index) {
   store_release(open_count, count);
 }
 
-// How many ranges of the domain are open that the chunk has no room for; nullptr: too many domains
-// have some.
+// The counter of the domain's open ranges that did not fit into the chunk; nullptr: too many
+// domains have such ranges.
 inline uint32_t* too_deep(Ring* ring, uint32_t domain) {
   uint32_t* free = nullptr;
   for (auto& entry : ring->too_deep) {
@@ -45,7 +45,7 @@ inline uint32_t* too_deep(Ring* ring, uint32_t domain) {
   return free;
 }
 
-// Such a domain's next range has no place either: it ends before those do.
+// If a domain has such ranges, its next range must not be kept either: it ends before they do.
 [[gnu::noinline]] inline bool has_deep_range(Ring* ring, uint32_t domain) {
   const uint32_t* ranges = too_deep(ring, domain);
   return ranges != nullptr && *ranges != 0;
@@ -59,7 +59,7 @@ inline uint32_t* too_deep(Ring* ring, uint32_t domain) {
   }
 }
 
-// The end of a range that was not kept; -1: the domain has none. Else the level, as range_pop.
+// Ends a range that was not kept: -1 if the domain has none, else the level, as range_pop.
 [[gnu::noinline]] inline int end_deep_range(Ring* ring, uint32_t domain) {
   uint32_t* ranges = too_deep(ring, domain);
   if (ranges == nullptr || *ranges == 0) return -1;

@@ -1,4 +1,4 @@
-// What the agent needs from the system, without the heap and without touching errno.
+// What the agent needs from the system, without the heap and without changing errno.
 #pragma once
 
 #include <fcntl.h>
@@ -38,8 +38,7 @@ void store_release(T& target, V value) {
   std::atomic_ref(target).store(static_cast<T>(value), std::memory_order_release);
 }
 
-// What is stored from here on is not seen before what was stored until here. A release store alone
-// does not do that: it only keeps back itself.
+// Keeps later stores behind earlier ones. A release store would not do: later stores may pass it.
 inline void keep_stores_behind() { __atomic_thread_fence(__ATOMIC_RELEASE); }
 
 // Zeroed private memory, or nullptr.
@@ -49,8 +48,8 @@ inline void* map_memory(uint64_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// Of an open file, or of one by its path: by a system call, since libc's functions have changed
-// their names with glibc 2.33.
+// The status of an open file, or of a path, by a raw system call: glibc 2.33 renamed libc's
+// functions for this.
 inline bool file_status(int fd, const char* path, struct stat& status) {
   return syscall(SYS_newfstatat, fd, path, &status, *path == '\0' ? AT_EMPTY_PATH : 0) == 0;
 }
@@ -61,12 +60,12 @@ inline void relax() {
 #endif
 }
 
-// A lock that is tried for a bounded time only: a thread of the traced program must never hang on
-// us. Taken on slow paths alone.
+// A lock with a bounded wait: a thread of the traced program must never hang in the agent. For slow
+// paths only.
 class BoundedLock {
  public:
-  // How long it is waited for. A holder that other programs keep from its CPU, or that forks a
-  // large process meanwhile, takes tenths of a second.
+  // How long to wait. A holder that is preempted by other programs, or that forks a large process
+  // meanwhile, takes tenths of a second.
   enum class Patience : int64_t { kShort = 100'000'000, kLong = 2'000'000'000 };  // ns
   constexpr BoundedLock() = default;
   explicit constexpr BoundedLock(Patience patience) : patience_(patience) {}
@@ -77,9 +76,9 @@ class BoundedLock {
       if (try_acquire()) return got();
       relax();
     }
-    // One that was waited for in vain may never be released: others wait for less.
+    // After one timeout the lock may never be released: later waits are shorter.
     const auto patience = load(in_vain_) != 0 ? Patience::kShort : patience_;
-    // By the clock: on a busy machine each pause may take milliseconds.
+    // Measured by the clock: on a busy machine each pause may take milliseconds.
     const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + static_cast<int64_t>(patience);
     do {
       if (try_acquire()) return got();
@@ -87,7 +86,7 @@ class BoundedLock {
       nanosleep(&pause, nullptr);
     } while (clock_ns(CLOCK_MONOTONIC) < deadline);
     store(in_vain_, 1);
-    return false;  // the holder was killed, is stopped, or is the thread that waits
+    return false;  // the holder was killed, is stopped, or is this very thread
   }
   void release() { __atomic_store_n(&held_, 0, __ATOMIC_RELEASE); }
   void reset() {

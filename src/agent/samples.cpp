@@ -1,5 +1,5 @@
-// Samples of what a thread executes, and the definitions they refer to. Called by a signal handler
-// of the sampling backend: what is needed is there already or is had by system calls, and nothing
+// Samples of what a thread executes, and the definitions they refer to. Called from a signal
+// handler of the sampling backend: memory is preallocated or comes from system calls, and nothing
 // waits for a thread that the signal may have interrupted.
 #include "agent/definitions.h"
 #include "agent/events.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMaxDefinition = 24 * 1024;
 
-// Builds a definition on the stack, which the caller of the handler has prepared to be large
+// Builds a definition on the stack; the handler's caller has made sure that the stack is large
 // enough.
 template <typename T>
 struct DefinitionBuffer {

@@ -19,9 +19,9 @@ namespace {
 constexpr uint32_t kThisMachine = AUDIT_ARCH_X86_64;
 constexpr int kMemory = 16;  // words that a filter may keep
 
-void (*g_prepare)() = nullptr;  // of the backend that samples
+void (*g_prepare)() = nullptr;  // registered by the backend that samples
 
-// What an instruction of a filter sees and changes.
+// The registers and inputs of a BPF program.
 struct Filter {
   seccomp_data data = {};
   uint32_t a = 0, x = 0, memory[kMemory] = {};
@@ -93,7 +93,7 @@ struct Filter {
   }
 };
 
-// What the filter answers to a system call without arguments. Filters only jump forwards.
+// What the filter returns for a system call with all arguments 0. Filters only jump forward.
 uint32_t answer(const sock_fprog& program, int number) {
   Filter filter;
   filter.data.nr = number;
@@ -132,7 +132,7 @@ uint32_t answer(const sock_fprog& program, int number) {
         break;
     }
   }
-  return SECCOMP_RET_ALLOW;  // the kernel refuses one that does not answer
+  return SECCOMP_RET_ALLOW;  // not reached: the kernel rejects a filter without a return
 }
 
 bool is_harmless(uint32_t answer) {
@@ -166,7 +166,7 @@ void on_silence(void (*prepare)()) { g_prepare = prepare; }
 #ifndef SONDE_AGENT_STATIC
 using namespace sonde::agent;
 
-// What is recorded last is why.
+// The reason is the last thing recorded.
 static void fall_silent(const char* text) {
   diagnostic(SONDE_WARNING, "agent", text);
   write_last_names();
@@ -174,11 +174,12 @@ static void fall_silent(const char* text) {
   store(g_state.balance, INT_MIN / 2);
   store(g_state.silent, 1u);
   store(g_state.clock, sonde::wire::ClockKind::kMonotonic);  // so that ticks() looks at `silent`
-  t_state.stack = t_state.other_stack = {};  // and so no thread's any more: owns_state()
+  // So that no stack is recognised as a thread's: owns_state().
+  t_state.stack = t_state.other_stack = {};
 }
 
-// Also called by the one thread of a child that shares its parent's memory: there it is the
-// parent's recording that must not end.
+// Also called by the single thread of a child that shares its parent's memory: that must not end
+// the parent's recording.
 static void before_prctl(int option, unsigned long mode, unsigned long argument) {
   if (option != PR_SET_TSC && option != PR_SET_SECCOMP) return;
   if (g_state.control == nullptr || load(g_state.silent) != 0) return;

@@ -22,18 +22,18 @@ constinit thread_local ThreadState t_state;
 
 namespace {
 
-constexpr uint64_t kSealedBytes = 64 * wire::kChunkBytes;  // of sealed ones a ring keeps mapped
-// A chunk that was filled in fewer ticks for each 256 KiB of it is followed by a larger one.
+constexpr uint64_t kSealedBytes = 64 * wire::kChunkBytes;  // sealed chunks that a ring keeps mapped
+// A chunk that was filled in fewer ticks per 256 KiB than this is followed by a larger one.
 constexpr uint64_t kHotTicks = 200'000'000;
-constexpr uint32_t kSpareChunks = 4;  // drained ones a ring keeps for its next burst
+constexpr uint32_t kSpareChunks = 4;  // drained chunks that a ring keeps for its next burst
 constexpr uint32_t kSealedSlots = sizeof(Ring::sealed) / sizeof(Ring::sealed[0]);
 constexpr int64_t kRetryNs = 10000000;
 
 pthread_key_t g_exit_key;
 bool g_exit_key_made = false;
 
-// No handler of the program's runs while a chunk is made: one that forks would leave its child in
-// the middle of that.
+// Blocks the program's signal handlers while a chunk is made: a handler that forks would leave its
+// child with a half-made chunk.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -51,7 +51,7 @@ class WithoutSignals {
 
 uint32_t thread_id() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
-// Ticks after which an attempt that failed may be made again.
+// The time (in ticks) from which a failed attempt may be repeated.
 uint64_t retry_time() {
   // The tick rate is not known here; 10 ms at 1 GHz is as good as 3 ms at 3 GHz.
   return ticks() + static_cast<uint64_t>(kRetryNs);
@@ -59,7 +59,7 @@ uint64_t retry_time() {
 
 using ThreadName = char[16];
 
-// Records that the thread has this name; `flags` as in a kThread. False: no space.
+// Records the thread's name; `flags` as in a kThread. False: no space.
 bool write_name(Ring* ring, uint8_t flags, uint32_t tid, const ThreadName& name) {
   struct {
     wire::EventRecord event;
@@ -77,7 +77,7 @@ bool write_name(Ring* ring, uint8_t flags, uint32_t tid, const ThreadName& name)
   return true;
 }
 
-// This thread's name, which needs no file and so no descriptor.
+// Reads this thread's name without a file, and so without a descriptor.
 void read_own_name(ThreadName& name) {
   memset(name, 0, sizeof name);
   prctl(PR_GET_NAME, name, 0, 0, 0);
@@ -85,11 +85,11 @@ void read_own_name(ThreadName& name) {
 
 void write_thread_record(Ring* ring, uint8_t flags = 0) {
   read_own_name(ring->name);
-  // Else the next chunk tells it.
+  // If this fails, the next chunk records the name.
   if (!write_name(ring, flags, ring->tid, ring->name)) memset(ring->name, 0, sizeof ring->name);
 }
 
-// The thread may have another name than when it began.
+// Records the thread's name if it has changed.
 void note_new_name(Ring* ring) {
   ThreadName name;
   read_own_name(name);
@@ -144,7 +144,7 @@ void abandon_oldest(Ring* ring) {
   remove_sealed(ring, 1);
 }
 
-// Puts the ring's current chunk with the sealed ones.
+// Moves the ring's current chunk to the sealed ones.
 void retire_current(Ring* ring) {
   seal_chunk(ring->chunk);
   uint64_t mapped = ring->chunk->chunk_bytes;
@@ -165,7 +165,7 @@ uint32_t drained_count(const Ring* ring) {
   return count;
 }
 
-// How large the next new chunk should be. No chunk takes much of what the session may have.
+// How large the next new chunk should be: at most a small part of the session's limit.
 uint64_t wanted_bytes(const Ring* ring) {
   if (ring->chunk == nullptr) return wire::kChunkBytes;
   const uint64_t bytes = ring->chunk->chunk_bytes;
@@ -178,10 +178,10 @@ uint64_t wanted_bytes(const Ring* ring) {
   return wanted > wire::kChunkBytes ? wanted : wire::kChunkBytes;
 }
 
-// A drained chunk of this ring to start over with, or a new one. `ready`: up to where its pages are
-// prepared, or need not be.
+// A drained chunk of this ring to reuse, or a new one. `ready`: payload bytes whose pages need no
+// more preparation.
 wire::ChunkHeader* next_chunk(Ring* ring, uint64_t& ready) {
-  // No second use of a chunk either when the recorder has taken its leave.
+  // Chunks are not reused either once the recorder has finished.
   uint32_t drained = load(g_state.control->closed) == 0 ? drained_count(ring) : 0;
   if (drained == 0) {
     auto* chunk = make_chunk(ring->index, ring->next_file, ring->next_sequence, ring->tid,
@@ -201,13 +201,13 @@ wire::ChunkHeader* next_chunk(Ring* ring, uint64_t& ready) {
   return chunk;
 }
 
-// Makes another part of the current chunk ready. A record is smaller than that part.
+// Prepares the next part of the current chunk. A record is smaller than such a part.
 void prepare_more(Ring* ring) {
   prepare_pages(ring->chunk, wire::kHeaderBytes + ring->limit, wire::kChunkBytes);
   ring->limit += wire::kChunkBytes;
 }
 
-// What is open moves along, so that the newest chunk always tells what the thread is doing.
+// Open ranges and calls move along, so that the newest chunk always says what the thread is doing.
 void move_open(wire::ChunkHeader* to, const wire::ChunkHeader* from) {
   if (from->open_ranges != 0) {
     memcpy(to->ranges, from->ranges, sizeof to->ranges[0] * from->open_ranges);
@@ -236,7 +236,7 @@ wire::DropReason drop_reason() {
 
 Ring* slow_ring() {
   ErrnoKeeper keep;
-  if (is_new_child() && !notice_fork()) return nullptr;  // of clone() or _Fork()
+  if (is_new_child() && !notice_fork()) return nullptr;  // made by clone() or _Fork()
   Ring* ring = t_state.ring;
   if (ring != nullptr && ring->index == 0) ring = t_state.ring = nullptr;  // the parent's, wiped
   if (ring == nullptr) {
@@ -296,7 +296,7 @@ char* slow_reserve(Ring* ring, uint64_t bytes) {
 
 void park_ring(void* memory) {
   ErrnoKeeper keep;
-  const Inside inside;  // a sample taken now must not wait for the lock that this thread holds
+  const Inside inside;  // a sample taken now would wait for the lock that this thread holds
   auto* ring = static_cast<Ring*>(memory);
   t_state.ring = nullptr;
   if (ring->index == 0) return;
@@ -316,8 +316,7 @@ void park_ring(void* memory) {
   }
 }
 
-// Other threads cannot write any more, or are not asked to: what they are called is written by this
-// one.
+// Other threads cannot write any more, or are not asked to: this thread writes their names.
 void write_last_names() {
   if (load(g_state.silent) != 0) return;
   ErrnoKeeper keep;
@@ -347,7 +346,7 @@ namespace {
 
 bool write_process_record() { return begin_definitions(&describe().record.header); }
 
-// The folder stays the same until ring 0 is whole.
+// Keeps the same folder until ring 0 is complete.
 bool make_folder() {
   if (definitions_have_begun()) return true;
   if (g_state.announced == 0) name_spool();
@@ -356,7 +355,7 @@ bool make_folder() {
                static_cast<unsigned long long>(g_state.spool),
                in_other_namespace() ? wire::kOtherNamespaceSuffix : "");
   if (length <= 0 || static_cast<size_t>(length) >= sizeof g_state.folder) return false;
-  // Private whatever the program's umask is, and open to the recorder.
+  // Private whatever the program's umask is, and accessible to the recorder.
   if (mkdir(g_state.folder, 0700) == 0 && chmod(g_state.folder, 0700) == 0) return true;
   store(g_state.out_because, reason_of(errno));
   return false;
@@ -375,7 +374,7 @@ bool ensure_spool() {
   if (is_new_child() && !notice_fork()) return false;
   if (load_acquire(g_state.has_spool) != 0) return true;
   if (ticks() < load(g_state.retry_at)) return false;
-  if (!g_state.spool_lock.acquire()) {  // another thread is still at it
+  if (!g_state.spool_lock.acquire()) {  // another thread is making it
     store(g_state.out_because, wire::DropReason::kBusy);
     return false;
   }
@@ -384,8 +383,8 @@ bool ensure_spool() {
     const WithoutSignals without_signals;
     good = make_spool();
     if (!good) store(g_state.retry_at, retry_time());
-    // Only now for other threads: ring 0 begins with this process and what it inherited, before
-    // what they define.
+    // Published only now: ring 0 must begin with this process and the definitions it inherited,
+    // before those of other threads.
     store_release(g_state.has_spool, good ? 1u : 0u);
   }
   g_state.spool_lock.release();
@@ -425,7 +424,7 @@ bool attach(const char* session) {
   return true;
 }
 
-// Wiped as by a fork, which whoever still has one knows what to do with.
+// Wiped as by a fork: a thread that still has a pointer to one treats it like its parent's.
 void wipe_rings(Ring* rings) {
   while (rings != nullptr) {
     Ring* const next = rings->next_made;

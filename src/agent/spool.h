@@ -11,12 +11,12 @@
 namespace sonde::agent {
 
 // What a thread writes into. Lives in memory that a fork wipes (so a child can never write into its
-// parent's chunks), and outlives its thread: the next new thread takes it over.
+// parent's chunks) and outlives its thread: the next new thread takes it over.
 struct Ring {
   wire::ChunkHeader* chunk;  // nullptr: none yet, or wiped by fork
   uint64_t used;             // bytes of its payload
-  uint64_t limit;            // up to where its pages are ready; 0 once it is full and no other
-                             // could be had
+  // End of the pages that are ready; 0 if the chunk is full and there was no next one.
+  uint64_t limit;
   uint32_t index;
   uint32_t tid;
   uint64_t next_sequence, next_file;
@@ -27,7 +27,7 @@ struct Ring {
   } too_deep[16];                 // ranges open beyond what the chunk's header holds
   uint32_t too_deep_ranges;       // of all domains
   char name[16];                  // of the thread, as recorded
-  uint64_t retry_at;              // ticks: no attempt to get a chunk before
+  uint64_t retry_at;              // ticks: no attempt to get a chunk before then
   wire::DropReason out_because;   // why the last attempt failed
   wire::ChunkHeader* sealed[64];  // waiting for the consumer, oldest first
   uint32_t sealed_count;
@@ -44,7 +44,7 @@ inline Ring* this_ring() {
 }
 wire::DropReason drop_reason();
 
-// Room for `bytes` in the ring's chunk, taking the next chunk if need be; nullptr: none to be had.
+// Room for `bytes` in the ring's chunk, or in the next one if need be; nullptr if there is none.
 char* slow_reserve(Ring* ring, uint64_t bytes);
 inline char* reserve(Ring* ring, uint64_t bytes) {
   if (ring->used + bytes <= ring->limit) [[likely]] {
@@ -57,32 +57,32 @@ inline void commit(Ring* ring, uint64_t bytes) {
   store_release(ring->chunk->committed, ring->used);
 }
 
-// Connects to the session named by the environment. False: not being recorded.
+// Connects to the session `session`. False: this process is not recorded.
 bool attach(const char* session);
 // Makes this process' folder and ring 0 if it has none yet. False: no space.
 bool ensure_spool();
 
-// Thread exit.
+// Runs when a thread exits.
 void park_ring(void* ring);
-// Before the process ends: threads may have other names than when they began.
+// Called before the process ends: threads may have been renamed since they began.
 void write_last_names();
-// Of an earlier recording of the process: their memory is given back.
+// Gives back the memory of the rings of an earlier recording.
 void wipe_rings(Ring* rings);
 // In a forked child: the thread's ring was its parent's.
 void forget_ring();
 
 // ---- fork.cpp ----
 
-// pthread_atfork.
+// The handlers for pthread_atfork.
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
-// The process takes part in another recording: as if it had just been forked, but that its threads
-// are all there.
+// The process takes part in another recording: as after a fork, except that all its threads are
+// still there.
 void begin_again();
-// Has every fork seen from now on, also one that calls no handlers: see is_new_child().
+// Makes every later fork noticeable, also one that calls no handlers: see is_new_child().
 void watch_for_forks();
-// The process is_new_child(): forgets what was the parent's. False: another thread is still at it.
+// If is_new_child(): forgets the parent's state. False: another thread is still doing so.
 bool notice_fork();
 
 }  // namespace sonde::agent

@@ -1,7 +1,7 @@
-// What a thread remembers of the texts it has recorded, so that a text that comes again costs a few
-// instructions. Short texts are found by their bytes, which are the key itself: it does not matter
-// whether the program passes a literal or a buffer that it fills anew. Others are found by their
-// address, and compared.
+// A cache per thread of the texts it has recorded, so that a repeated text costs a few
+// instructions. Short texts are found by their bytes, which are the key: it does not matter whether
+// the program passes a literal or a buffer that it fills anew. Longer ones are found by address,
+// and compared.
 #pragma once
 
 #include <stdint.h>
@@ -14,15 +14,15 @@
 
 namespace sonde::agent {
 
-// A text of up to 15 bytes, filled up with zeros.
+// A text of up to 15 bytes, padded with zeros.
 struct ShortText {
   uint64_t low, high;
 };
 
-// The text's bytes, if it is short; false if it is not, or if that cannot be seen quickly.
+// The text's bytes, if it is short; false if it is not, or if that cannot be checked quickly.
 inline bool load_short(const char* text, ShortText& bytes, uint32_t& length) {
 #if defined(__SSE2__) && !defined(SONDE_AGENT_STATIC)
-  // 16 bytes at once where they cannot reach into another page.
+  // Loads 16 bytes at once, unless they might reach into the next page.
   if ((reinterpret_cast<uintptr_t>(text) & 4095) > 4096 - 16) return false;
   const __m128i loaded = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
   const auto ends =
@@ -46,7 +46,7 @@ inline bool load_short(const char* text, ShortText& bytes, uint32_t& length) {
 
 class TextCache {
  public:
-  // The id of a text that was remembered, or 0.
+  // The id of a remembered text, or 0.
   uint32_t find(const char* text) const {
     if (text == nullptr) return 0;
     ShortText bytes;
@@ -60,7 +60,7 @@ class TextCache {
                                                                          : 0;
   }
 
-  // `string` is the definition of what `text` says now.
+  // `string` is the definition of the current contents of `text`.
   void remember(const char* text, const wire::StringRecord* string) {
     ShortText bytes;
     uint32_t length;

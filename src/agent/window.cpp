@@ -20,20 +20,20 @@ constexpr uint32_t kMostStarted = 64;
 struct Windows {
   bool wanted = false;
   regex_t pattern = {};
-  uint32_t open = 0;                    // ranges that match
-  uint64_t known[kKnownTexts] = {};     // hash of a text, with the answer as its lowest bit
-  uint64_t started[kMostStarted] = {};  // ids of those that range_start() began
+  uint32_t open = 0;                    // open ranges that match
+  uint64_t known[kKnownTexts] = {};     // hashes of texts; the lowest bit is the answer
+  uint64_t started[kMostStarted] = {};  // ids of matching ranges that range_start() began
 };
 constinit Windows g_windows;
 
-// A pattern takes a microsecond, and programs use few names.
+// Caches answers: matching takes a microsecond, and programs use few names.
 bool matches(const char* text) {
   if (text == nullptr) return false;
   uint64_t hash = 0xCBF29CE484222325;
   for (const char* c = text; *c != '\0'; ++c) {
     hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001B3;
   }
-  hash |= 2;  // an empty place is no answer
+  hash |= 2;  // never 0, which marks an empty place
   uint64_t& place = g_windows.known[(hash >> 32) % kKnownTexts];
   const uint64_t known = load(place);
   if ((known | 1) == (hash | 1)) return (known & 1) != 0;
@@ -58,7 +58,7 @@ uint32_t ranges_of(const Ring* ring) {
   return ring != nullptr && ring->chunk != nullptr ? load(ring->chunk->open_ranges) : 0;
 }
 
-// How many of them are windows.
+// How many of the open ranges are windows.
 uint32_t windows_of(const Ring* ring) {
   uint32_t count = 0;
   for (uint32_t i = ranges_of(ring); i-- > 0;) {
@@ -85,7 +85,7 @@ bool begin_windows() {
 
 bool has_windows() { return g_windows.wanted; }
 
-// Recording is on before the range begins, so the range is in the trace itself.
+// Recording starts before the range begins, so that the range itself is in the trace.
 void window_range_push(uint32_t domain, uint32_t category, const char* text) {
   if (!matches(text)) return range_push(domain, category, text);
   const uint32_t before = ranges_of(t_state.ring);
@@ -93,7 +93,7 @@ void window_range_push(uint32_t domain, uint32_t category, const char* text) {
   range_push(domain, category, text);
   const Ring* ring = t_state.ring;
   const uint32_t count = ranges_of(ring);
-  if (count <= before) return ended(1);  // it was lost, and nobody will end it
+  if (count <= before) return ended(1);  // the range was dropped, so nothing will end it
   ring->chunk->ranges[count - 1].state |= wire::kRangeIsWindow;
 }
 
@@ -115,7 +115,7 @@ uint64_t window_range_start(uint32_t domain, uint32_t category, const char* text
       return id;
     }
   }
-  ended(1);  // lost, or more at a time than there is room for
+  ended(1);  // the range was dropped, or there are too many at a time
   return id;
 }
 

@@ -1,5 +1,4 @@
-// What a marker's window lets in: recording is off, and on only while a range is open whose name
-// matches.
+// A marker window: recording is off, and on only while a range is open whose name matches.
 #include "agent/window.h"
 
 #include <stdlib.h>
@@ -74,7 +73,7 @@ TEST_F(Window, AnotherThreadsRangeLetsInWhatThisOneDoes) {
   }).join();
   EXPECT_FALSE(is_on());
   EXPECT_EQ(marks("window: of this thread") + marks("window: of another"), 2);
-  agent::window_range_stop(id);  // a second time is none
+  agent::window_range_stop(id);  // the second stop has no effect
   agent::window_range_stop(0);
 }
 
@@ -122,7 +121,7 @@ TEST_F(Window, NamesAreMatchedAsTheyAre) {
   agent::window_range_push(0, 0, "men\xc3\xbc");
   EXPECT_TRUE(is_on());
   agent::window_range_pop(0);
-  // More names than are remembered, each twice: one that takes another's place changes no answer.
+  // More names than the cache holds, each twice: an eviction must not change an answer.
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 2000; ++i) {
       const std::string name = (i % 3 == 0 ? "decode " : "other ") + std::to_string(i);
