@@ -1,5 +1,5 @@
-// Sleeping until recording is switched: a word of the control file counts the times, and whoever
-// waits, in any process of the session, sleeps on it.
+// Sleeping until recording is switched: a word of the control file counts the switches, and waiters
+// in any process of the session sleep on it.
 #pragma once
 
 #include <linux/futex.h>
@@ -13,13 +13,13 @@
 
 namespace sonde::wire {
 
-// After a switch was set.
+// Call after changing a switch.
 inline void tell_change(SessionControl& control) {
   __atomic_fetch_add(&control.changes, 1, __ATOMIC_SEQ_CST);
   syscall(SYS_futex, &control.changes, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Until there are others than `seen`, or for so long; returns early now and then.
+// Waits until the count differs from `seen`, at most that long; may return early.
 inline void wait_for_change(SessionControl& control, uint32_t seen, time_t seconds) {
   const timespec most = {seconds, 0};
   syscall(SYS_futex, &control.changes, FUTEX_WAIT, seen, &most, nullptr, 0);

@@ -1,11 +1,11 @@
-// The chunk: a file that one thread fills with records, and the control file that all
-// processes of a recording share. FORMAT.md explains both. Compiled into the traced program.
+// The chunk: a file that one thread fills with records; and the control file that all processes of
+// a recording share. FORMAT.md explains both. Compiled into the traced program.
 //
 // Who writes what: the producer (one thread) writes everything but `state`, which it moves from
-// kActive to kSealed; then the consumer moves it to kDrained once everything is safe elsewhere, and
-// the producer may start over with the chunk; or the producer, who keeps only so many mapped, moves
-// it to kAbandoned, and the consumer deletes it when it has read it. Both moves are atomic.
-// `committed` is stored last, with release order: bytes below it never change.
+// kActive to kSealed. From there either the consumer moves it to kDrained, once everything is
+// safely stored, and the producer may reuse the chunk; or the producer, which keeps only so many
+// mapped, moves it to kAbandoned, and the consumer deletes it after reading it. Both moves are
+// atomic exchanges. `committed` is stored last, with release order: bytes below it never change.
 #pragma once
 
 #include <stddef.h>
@@ -16,10 +16,10 @@ namespace sonde::wire {
 constexpr uint64_t kChunkMagic = 0x4B4E4843444E4F53;    // "SONDCHNK"
 constexpr uint64_t kControlMagic = 0x4C525443444E4F53;  // "SONDCTRL"
 constexpr uint32_t kWireVersion = 6;
-constexpr uint32_t kFirstThatCounts = 4;  // control files from here on have `refused`
+constexpr uint32_t kFirstThatCounts = 4;  // control files from this version on have `refused`
 
 // A chunk's size is a multiple of the smallest one: a thread that fills its chunks fast gets larger
-// ones, because making a file and its pages is most of what an event costs then.
+// ones, because then most of the cost of an event is making a file and its pages.
 constexpr uint64_t kChunkBytes = 256 * 1024;
 constexpr uint64_t kMaxChunkBytes = 16 * kChunkBytes;
 constexpr uint64_t kHeaderBytes = 16 * 1024;
@@ -40,20 +40,20 @@ struct ClockReading {
   int64_t monotonic_ns, raw_ns, realtime_ns, boottime_ns;
 };
 
-// Ranges and calls that have begun and not ended: what the thread was doing when it was killed.
-// They are kept apart, so that a program that forgets to end its ranges loses no calls.
+// Ranges and calls that have begun and not ended: what the thread was doing when it was killed. Two
+// stacks, so that a program that forgets to end its ranges loses no calls.
 enum RangeState : uint16_t {
   kRangeMuted = 1,    // begun while recording was off: never written
   kRangeIsWindow = 2  // recording is on as long as it is open (record --window)
 };
 struct OpenRange {
   uint64_t begin;  // ticks
-  uint32_t id;     // its text; 0: in the open text
+  uint32_t id;     // text; 0: in the open text
   uint32_t domain, category;
   uint32_t text_length;
   uint16_t text_offset;
   uint16_t state;  // enum RangeState
-  uint32_t level;  // ranges of this domain below it
+  uint32_t level;  // open ranges of this domain below it
 };
 static_assert(sizeof(OpenRange) == 32);
 struct OpenCall {
@@ -72,7 +72,7 @@ struct ChunkStatus {
   uint32_t pid;
   uint32_t ring;      // 0 = definitions
   uint64_t sequence;  // 0, 1, 2 ... within the ring
-  uint64_t file;      // number in the file's name; a file used again has a new sequence
+  uint64_t file;      // number in the file's name; a reused file has a new sequence
   uint32_t tid;       // of the thread at the chunk's start
   ClockKind clock;
   ClockReading opened;
@@ -80,7 +80,7 @@ struct ChunkStatus {
   // Live.
   uint64_t committed;  // bytes of payload that hold whole records
   ChunkState state;
-  uint32_t open_ranges, open_calls;  // how many of the arrays below count
+  uint32_t open_ranges, open_calls;  // valid entries of the arrays below
   uint32_t padding;
   uint64_t payload_sum;  // of the committed bytes, valid when sealed
 };
@@ -97,7 +97,7 @@ static_assert(sizeof(ChunkHeader) == kHeaderBytes);
 
 inline uint64_t payload_bytes(const ChunkStatus& chunk) { return chunk.chunk_bytes - kHeaderBytes; }
 
-// Why events are lost. From kNoSpace to kSystem: what the system said when a chunk was to be made.
+// Why events are lost. kNoSpace to kSystem: the error when a chunk was to be made.
 enum class DropReason : uint32_t {
   kBufferLimit,
   kNoSpace,
@@ -155,18 +155,16 @@ constexpr uint32_t kDropSources = 8;
 constexpr const char* kDropSourceNames[kDropSources] = {
     "api calls", "ranges", "marks", "counters", "ops", "definitions", "other", "samples"};
 
-// A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing
+// A spool's folder is called p<PID>-<SPOOL, hex>, followed by this suffix if the pid means nothing
 // to the recorder.
 constexpr char kOtherNamespaceSuffix[] = "-f";
 
 // <session>/control, mapped by the recorder and by every traced process. Its first five fields are
 // the same in every version from 4 on.
 //
-// Whoever reads the session (the recorder, then `sonde recover`) holds a lock on the file, an open
-// file description lock, which ends with its process and with nothing else: not when it is stopped,
-// suspended or slow.
-// What `SessionControl::recording` says to processes, of which each has a switch of its own, too
-// (sonde_start).
+// The reader of the session (the recorder, then `sonde recover`) holds an open file description
+// lock on the file. Only the end of its process releases it: not being stopped, suspended or slow.
+// SessionControl::recording. kAsProcess: each process has a switch of its own, too (sonde_start).
 enum Switch : uint32_t { kOff = 0, kAsProcess = 1, kOn = 2 };
 enum class Asked : uint32_t { kNothing = 0, kOff = 1, kOn = 2 };
 
@@ -174,27 +172,28 @@ struct SessionControl {
   uint64_t magic;
   uint32_t version;
   uint32_t control_bytes;
-  uint32_t refused;  // processes whose agent is of another version: not recorded
+  uint32_t refused;  // processes with an agent of another version: not recorded
   ClockKind clock;
   uint32_t autostart;        // 0: processes wait for sonde_start()
   uint32_t recording;        // enum Switch: session-wide
-  uint32_t closed;           // the recorder is gone for good: make no new chunks
-  uint32_t orphaned;         // a process found nobody to read the session: the limit is lowered
-  uint64_t limit_bytes;      // of all chunks together; at most
-  uint64_t allocated_bytes;  // of all chunks together; now
-  uint64_t orphan_bytes;     // how many more there may be once the session is orphaned
+  uint32_t closed;           // the recorder has finished: make no new chunks
+  uint32_t orphaned;         // a process found no reader: the limit was lowered
+  uint64_t limit_bytes;      // of all chunks together: the limit
+  uint64_t allocated_bytes;  // of all chunks together: the current size
+  uint64_t orphan_bytes;     // how much may be added once the session is orphaned
   uint64_t drops[kDropSources][kDropReasons];
-  uint64_t id;              // of the session, in any place it is moved to
-  uint64_t pid_namespace;   // the recorder's; 0: not known
+  uint64_t id;              // of the session, wherever its folder is moved
+  uint64_t pid_namespace;   // the recorder's; 0: unknown
   uint32_t system_error;    // errno behind kSystem
   uint32_t sample_hz;       // how often each thread is sampled per second of CPU time; 0: not
   uint32_t sample_blocked;  // 1: blocked threads are looked at as well
   uint32_t launch_stacks;   // 1: calls that launch work take their stack
-  uint32_t asked;           // enum Asked: by others than the recorder, which obeys
-  uint32_t obeyed;          // what the recorder has obeyed
-  uint32_t cut_asked;       // one more each time: the current part is to end (sonde snapshot)
-  uint32_t cut_done;        // up to this one, the parts that had ended are whole
-  uint32_t changes;         // of `recording` and of processes' own switches: one sleeps on it
+  uint32_t asked;           // enum Asked: written by others than the recorder
+  uint32_t obeyed;          // the last `asked` that the recorder obeyed
+  uint32_t cut_asked;       // one more per request to end the current part (sonde snapshot)
+  uint32_t cut_done;        // parts that ended up to this request are complete
+  // Counts changes of `recording` and of processes' switches: waiters sleep on it.
+  uint32_t changes;
   uint32_t padding;
   uint64_t reserved[5];
 };
@@ -203,7 +202,8 @@ constexpr uint64_t kChecksumPrime = 0x100000001B3;
 
 inline uint64_t checksum_step(uint64_t lane, uint64_t word) {
   lane = (lane ^ word) * kChecksumPrime;
-  // In a general register: SSE2 lacks this product, and compilers spend a dozen instructions on it.
+  // In a general register: SSE2 lacks this multiplication, and compilers emulate it with a dozen
+  // instructions.
   asm("" : "+r"(lane));
   return lane ^ (lane >> 29);
 }

@@ -1,6 +1,6 @@
-// What a process has its OpenCL devices do, in a file that outlives it: of a device that is the
-// CPU, a kernel that crashes takes the program with it. Written by the OpenCL backend where
-// somebody watches (wire/board.h: kBoardHolds), read by src/fault.
+// What a process' OpenCL devices are doing, in a file that outlives the process: on a CPU device, a
+// kernel that crashes takes the program with it. Written by the OpenCL backend when a reader is
+// watching (wire/board.h: kBoardHolds), read by src/fault.
 //
 //   <session>/boards/<PID>-<BEGUN>.cl       a ClBoard, mapped by the process
 #pragma once
@@ -18,18 +18,18 @@ enum ClKind : uint32_t { kClUnknown = 0, kClValue = 1, kClBuffer = 2, kClLocal =
 struct ClArgument {
   uint32_t kind;  // enum ClKind
   uint32_t bytes;
-  uint64_t word;            // the first bytes of the value; of a buffer its handle
-  uint64_t buffer_bytes;    // 0: not known
-  char name[24], type[24];  // "" where the compiler did not keep them
+  uint64_t word;            // the first bytes of the value; of a buffer, its handle
+  uint64_t buffer_bytes;    // 0: unknown
+  char name[24], type[24];  // "" if the compiler did not keep them
 };
 
-// In place N % kClLaunches, from `number` = N + 1 on.
+// Launch N is in place N % kClLaunches, and `number` = N + 1 makes it valid.
 struct ClLaunch {
   uint64_t number;
-  int64_t launched_ns, ended_ns;  // 0: not seen to be over
+  int64_t launched_ns, ended_ns;  // 0: not seen to have ended
   uint64_t queue;
   uint64_t grid[3];
-  uint32_t group[3];  // 0: the runtime chose
+  uint32_t group[3];  // 0: chosen by the runtime
   uint32_t argument_count;
   char kernel[96], device[64];
   ClArgument arguments[kClArguments];

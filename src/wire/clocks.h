@@ -22,8 +22,9 @@ inline uint64_t read_ticks(ClockKind kind) {
   return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
 }
 
-// As far as `kTries` go, read again if the thread was stopped between the clocks: they must be of
-// one moment. `good_ticks` is what is taken at once, by default a microsecond of a TSC.
+// Repeats up to `kTries` times if the thread was preempted between the clocks: the readings must be
+// of one moment. `good_ticks` is the spread that is accepted at once; the default is a microsecond
+// of a TSC.
 inline ClockReading read_clocks(ClockKind kind, uint64_t good_ticks = 3000) {
   constexpr int kTries = 5;
   ClockReading best = {};

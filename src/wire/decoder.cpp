@@ -8,7 +8,7 @@ namespace sonde::wire {
 
 namespace {
 
-// Bytes a record must have at least, flags considered; 0 = not a type that can stand alone.
+// The least bytes that a record of this type and flags has; 0: not a type that can stand alone.
 uint64_t fixed_bytes(const RecordHeader& header) {
   const uint64_t domain = (header.flags & kHasDomain) != 0 ? 8 : 0;
   switch (header.type) {
@@ -68,8 +68,8 @@ uint64_t fixed_bytes(const RecordHeader& header) {
   return 0;
 }
 
-// How much text, packed frames or values a record says it carries itself; nothing if its type has
-// none.
+// How many bytes of text, packed frames or values a record itself claims to carry; nullopt if its
+// type carries none.
 std::optional<uint64_t> own_text_bytes(const Record& record) {
   switch (record.type()) {
     case RecordType::kString:
@@ -115,7 +115,7 @@ const RecordHeader* Decoder::peek() const {
   return header;
 }
 
-// Makes of a packed record what it stands for; false if its bytes make no sense.
+// Expands a packed record; false if its bytes are malformed.
 bool Decoder::unpack(Record& record) {
   const RecordHeader packed = *record.header;
   const bool is_call = packed.type == RecordType::kPackedCall;
@@ -130,13 +130,13 @@ bool Decoder::unpack(Record& record) {
   if (is_call) {
     uint64_t& correlation = unpacked_[3];
     const uint64_t result = unpacked_[4];
-    unpacked_[2] += unpacked_[1];  // the end
+    unpacked_[2] += unpacked_[1];  // end was stored as end - begin
     header = {RecordType::kCall, 0, sizeof(SpanRecord) / 8, packed.id};
     if (result != 0) header.flags |= kHasResult;
     if (correlation != 0) {
       header.flags |= kHasCorrelation;
     } else {
-      correlation = result;  // what is not 0 comes first
+      correlation = result;  // only nonzero words are stored, in this order
     }
     record.arguments = std::span(unpacked_).subspan(1 + kCallValues, count - kCallValues);
   }

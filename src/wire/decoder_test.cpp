@@ -61,7 +61,7 @@ TEST(Decoder, ContinuationsBelongToTheRecordBefore) {
   EXPECT_FALSE(decoder.malformed());
 }
 
-// Bytes put together by hand, as FORMAT.md says.
+// Packed bytes assembled by hand, as FORMAT.md says.
 struct PackedBytes {
   std::vector<uint8_t> bytes;
   void lengths(std::initializer_list<int> all) {
@@ -122,7 +122,8 @@ TEST(Decoder, PackedRecordsThatLieEndTheWalk) {
   EXPECT_TRUE(malformed(RecordType::kPackedCall, 4, {8, 8, 8, 8}, 8));   // beyond the end
   EXPECT_TRUE(malformed(RecordType::kPackedCall, 101, {}, 400));         // more than a call has
   EXPECT_TRUE(malformed(RecordType::kPackedCall, 100, {1, 1}, 4));       // lengths beyond the end
-  EXPECT_TRUE(malformed(RecordType::kPackedOp, 4, {1, 1, 1, 1}, 4));     // no operation
+  // Not all values of an operation.
+  EXPECT_TRUE(malformed(RecordType::kPackedOp, 4, {1, 1, 1, 1}, 4));
 }
 
 TEST(Pack, EveryValueComesBack) {

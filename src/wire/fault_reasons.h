@@ -1,5 +1,5 @@
-// Why an access of a GPU failed, as hsa_amd_memory_fault_reason_t has it. The traced program says
-// it in a diagnostic, the report of a fault in a sentence.
+// Why a GPU's memory access failed, as in hsa_amd_memory_fault_reason_t. Used in a diagnostic by
+// the traced program, and in the report of a fault.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// Packed values: how records of many small numbers are kept short. What a burst of records costs a
-// thread is mostly the pages that it fills.
+// Packed values: keep records of many small numbers short. In a burst of records, most of a
+// thread's cost is the pages that they fill.
 //
-//   [lengths] a nibble for each value: how many bytes of it follow, 0 to 8; the first in the low
-//   half [values]  those bytes, lowest first, without gaps
+//   [lengths] a nibble per value, low half first: how many bytes of it follow, 0 to 8
+//   [values]  those bytes, lowest first, without gaps
 #pragma once
 
 #include <stdint.h>
@@ -10,14 +10,14 @@
 
 namespace sonde::wire {
 
-// Most bytes that so many values need, with what the packer may write behind them.
+// The most bytes for so many values, including what the packer may write past the end.
 constexpr uint64_t packed_room(uint64_t count) { return (count + 1) / 2 + count * 8 + 8; }
 
 class Packer {
  public:
   Packer(char* place, uint64_t count) : lengths_(place), values_(place + (count + 1) / 2) {}
 
-  // Two at a time, as their lengths are one byte.
+  // Two at a time: their lengths share a byte.
   void add(uint64_t first, uint64_t second) {
     *lengths_++ = static_cast<char>(put(first) | put(second) << 4);
   }
@@ -32,7 +32,7 @@ class Packer {
   }
 
  private:
-  // Many values are 0, the same ones each time as a rule, so that the branch is foreseen.
+  // Many values are 0, usually the same ones each time, so the branch predicts well.
   uint64_t put(uint64_t value) {
     if (value == 0) return 0;
     memcpy(values_, &value, 8);
@@ -45,7 +45,7 @@ class Packer {
   char* values_;
 };
 
-// Reads what a Packer wrote; of any bytes.
+// Reads what a Packer wrote; safe on any bytes.
 class Unpacker {
  public:
   Unpacker(const char* place, uint64_t bytes, uint64_t count)

@@ -1,5 +1,5 @@
-// The file <session>/processes: where a process announces itself as it starts, with a ChunkStatus
-// and a kProcess behind it. Only when it records something does it get a folder.
+// The file <session>/processes: each process announces itself there as it starts, with a
+// ChunkStatus followed by a kProcess record. It gets a folder only when it records something.
 #pragma once
 
 namespace sonde::wire {

@@ -48,7 +48,7 @@ struct RecordHeader {
   RecordType type;
   uint8_t flags;
   uint16_t words;  // of 8 bytes, this header included
-  uint32_t id;     // meaning depends on the type
+  uint32_t id;     // its meaning depends on the type
 };
 static_assert(sizeof(RecordHeader) == 8);
 
@@ -57,8 +57,9 @@ constexpr uint8_t kHasCorrelation = 1;  // kCall: a correlation word follows
 constexpr uint8_t kHasResult = 2;       // kCall: a result word follows (it was not 0)
 constexpr uint8_t kHasDomain = 4;       // markers: a domain/category word follows
 constexpr uint8_t kOtherThread = 1;     // kThread: names a thread that is not this ring's
-constexpr uint8_t kNamedByProgram = 2;  // kThread: counts for more than the system's names
-constexpr uint8_t kRenamed = 4;         // kThread: the same thread as before
+// kThread: named by the program, which takes precedence over the system's names.
+constexpr uint8_t kNamedByProgram = 2;
+constexpr uint8_t kRenamed = 4;  // kThread: a new name of the same thread
 
 // kCall: header.id = function. kRange: header.id = text (0: the kText that follows).
 struct SpanRecord {
@@ -103,9 +104,9 @@ static_assert(sizeof(OpRecord) % 8 == 0);
 constexpr uint64_t kCallValues = 4, kMostArguments = 96;
 constexpr uint64_t kOpValues = (sizeof(OpRecord) - sizeof(RecordHeader)) / 8;
 
-// kThread: header.id = tid; the ring belongs to this thread from here on, unless flags say that it
-// is of another; the name follows as kText. kDiagnostic: header.id = source, flags = severity.
-// kNote: header.id = key. Both: kText follows.
+// kThread: header.id = tid; the ring belongs to this thread from here on, unless flags say that the
+// record names another thread; the name follows as kText. kDiagnostic: header.id = source, flags =
+// severity; kNote: header.id = key; in both, kText follows.
 struct EventRecord {
   RecordHeader header;
   uint64_t ticks;
@@ -117,8 +118,8 @@ struct SnapshotRecord {
   uint64_t value, before, after;
 };
 
-// What a call asked to be copied: struct sonde_copy_request of backend.h behind the header. The
-// call's record comes later in the ring.
+// What a call asked to be copied: the fields of struct sonde_copy_request of backend.h. The call's
+// record comes later in the ring.
 struct CopyRequestRecord {
   RecordHeader header;
   uint64_t correlation;
@@ -132,15 +133,17 @@ struct CopyRequestRecord {
 };
 static_assert(sizeof(CopyRequestRecord) % 8 == 0);
 
-// header.id = name of a hardware counter of the operation of this ring that was written last.
-// CounterValues follow. Queue and start are those of the operation, to know whether it is there.
+// header.id = name of a hardware counter of the operation that was written last in this ring.
+// CounterValues follow. Queue and start are the operation's, so that a reader can check that it is
+// there.
 struct OpCounterRecord {
   RecordHeader header;
   uint64_t start;
   uint32_t queue;
   uint16_t pass, values;
 };
-// In one part of the device: engine and instance of the block, as the runtime numbers them.
+// The value in one part of the device: engine and instance of the block, in the runtime's
+// numbering.
 struct CounterValue {
   uint16_t xcc, engine;
   uint32_t instance;
@@ -157,11 +160,11 @@ struct SampleRecord {
   RecordHeader header;
   uint64_t ticks;
   uint64_t cpu_ns;   // CPU time of the thread since its last sample
-  uint32_t missed;   // samples that were due meanwhile and not taken
+  uint32_t missed;   // samples that were due since then and not taken
   uint32_t cost_ns;  // CPU time that the thread's last sample took
   uint64_t frame_bytes;
 };
-// kBlocked: where another thread than the ring's did not run.
+// The stack of a blocked thread other than the ring's.
 struct BlockedRecord {
   RecordHeader header;
   uint64_t ticks;
@@ -177,7 +180,7 @@ struct LaunchStackRecord {
 };
 constexpr uint8_t kStackTruncated = 1;  // the outermost frames are missing: no way to unwind
 constexpr uint8_t kStackTooDeep = 2;    // the outermost frames are missing: too many
-constexpr uint8_t kByTimer = 4;         // kSample: due by a timer of CPU time, not a perf event
+constexpr uint8_t kByTimer = 4;         // kSample: due by a CPU-time timer, not by a perf event
 constexpr uint32_t kMaxFrames = 256;
 
 // kText: header.id = length in bytes; kArguments: header.id = number of words. Data follows.
@@ -222,18 +225,18 @@ struct QueueRecord {
   uint64_t handle, context;
 };
 
-// A file that is mapped and executed. header.id = module id. Text follows: `build_id_bytes` bytes
-// of build id, then the path.
+// A mapped executable file. header.id = module id. Text follows: `build_id_bytes` bytes of build
+// id, then the path.
 struct ModuleRecord {
   RecordHeader header;
-  uint64_t bias;        // an address less its bias is one of the file's
+  uint64_t bias;        // subtracting it from an address gives the address in the file
   uint64_t start, end;  // where it is mapped
   uint32_t build_id_bytes;
   uint32_t text_bytes;
 };
 
-// A code object of Python. header.id = code id. Text follows: file and qualified name, each ended
-// by a 0 byte, then the line table as that version of Python writes it.
+// A code object of Python. header.id = code id. Text follows: file and qualified name, each
+// terminated by a 0 byte, then the line table in the format of that Python version.
 struct CodeRecord {
   RecordHeader header;
   uint32_t first_line;
@@ -242,7 +245,8 @@ struct CodeRecord {
   uint32_t text_bytes;
 };
 
-// header.id = pid. Text follows: executable, directory and the arguments, each ended by a 0 byte.
+// header.id = pid. Text follows: executable, directory and the arguments, each terminated by a 0
+// byte.
 struct ProcessRecord {
   RecordHeader header;
   uint32_t parent_pid;
@@ -251,11 +255,11 @@ struct ProcessRecord {
   uint64_t forked;  // 1: made by fork, 0: by exec
 };
 
-// Most definitions of a process. The agent makes no more, so what a reader keeps for them is
-// bounded.
+// The most definitions of a process. The agent makes no more, which bounds the memory that a reader
+// needs for them.
 constexpr uint32_t kMostDefinitions = 1 << 22;
 
-// Names of rocpd_op.opType, indexed by enum sonde_op_kind of backend.h. The first ones are RPD's.
+// Names for rocpd_op.opType, indexed by enum sonde_op_kind of backend.h. The first ones are RPD's.
 constexpr const char* kOpTypeNames[] = {"Other",
                                         "KernelExecution",
                                         "CopyHostToDevice",

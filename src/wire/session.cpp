@@ -32,7 +32,7 @@ struct flock whole_file() {
   return lock;
 }
 
-// A recorder that has just been killed may hold the lock until its memory is given back.
+// A killed recorder may hold the lock until the kernel has released its memory.
 bool lock_soon(int fd) {
   struct flock lock = whole_file();
   for (int attempt = 0; attempt < 50; ++attempt) {
@@ -56,7 +56,7 @@ bool invariant_tsc() {
 #endif
 }
 
-// "p12-ab" -> 12 and "ab"; "p12-ab-f" tells a process of another pid namespace.
+// "p12-ab" -> 12 and "ab"; the suffix of "p12-ab-f" marks a process of another pid namespace.
 std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view name,
                                                                 char prefix) {
   if (name.size() < 3 || name[0] != prefix) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view
   return number ? std::optional(std::pair{*number, name.substr(dash + 1)}) : std::nullopt;
 }
 
-// Calls visit(path, number, what is behind the dash) for each file of such a name.
+// Calls visit(path, number, text behind the dash) for each file whose name has that form.
 template <typename Visit>
 void each_numbered(const std::string& folder, char prefix, const Visit& visit) {
   std::error_code error;
@@ -104,7 +104,7 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
   SessionControl* control = map_control(fd.get());
   if (control == nullptr) return errno_error("cannot map the control file", path, errno);
   struct flock lock = whole_file();
-  ::fcntl(fd.get(), F_OFD_SETLK, &lock);  // before any process can see that it is not held
+  ::fcntl(fd.get(), F_OFD_SETLK, &lock);  // before any process can find it unlocked
   control->version = kWireVersion;
   control->control_bytes = sizeof(SessionControl);
   control->clock = options.clock;

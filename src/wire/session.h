@@ -16,17 +16,17 @@ namespace sonde::wire {
 
 struct SessionOptions {
   uint64_t limit_bytes = uint64_t{4} << 30;     // of all chunks together
-  uint64_t orphan_bytes = uint64_t{256} << 20;  // of what is made when the recorder is gone
+  uint64_t orphan_bytes = uint64_t{256} << 20;  // of what is added when the recorder is gone
   bool autostart = true;                        // false: processes wait for sonde_start()
   bool recording = true;                        // false: until set in the control file
   ClockKind clock = ClockKind::kMonotonic;
-  uint32_t sample_hz = 0;  // of the CPU; 0 = not at all
+  uint32_t sample_hz = 0;  // per thread; 0 = no samples
   bool sample_blocked = false;
-  bool launch_stacks = false;  // of calls that launch work
+  bool launch_stacks = false;  // take the stacks of calls that launch work
 };
 
-// The control file, mapped and locked: one recorder or recovery at a time has it. Moves like a
-// pointer; unmaps at the end.
+// The control file, mapped and locked: held by one recorder or recovery at a time. Move-only;
+// unmaps on destruction.
 class Control {
  public:
   Control() = default;
@@ -35,9 +35,9 @@ class Control {
   ~Control();
   // Makes the file in an existing directory.
   static Result<Control> create(const std::string& session, const SessionOptions& options);
-  // The file must be there and be well-formed.
+  // The file must exist and be well-formed.
   static Result<Control> open(const std::string& session);
-  // The file of a session that another process reads, without the lock.
+  // Maps the control file of a session that another process reads, without taking the lock.
   static Result<Control> attach(const std::string& session);
 
   SessionControl* operator->() const { return control_; }
@@ -51,10 +51,10 @@ class Control {
   UniqueFd fd_;  // holds the lock
 };
 
-// Whether a recorder or a recovery has the session's control file now.
+// Whether a recorder or a recovery holds the session's control file.
 bool is_being_read(const std::string& session);
 
-// The best clock of this machine: the TSC where it is invariant and the kernel keeps time by it.
+// The best clock of this machine: the TSC if it is invariant and the kernel keeps time by it.
 ClockKind best_clock();
 // All clocks at one moment, the narrowest reading of a few tries.
 ClockReading read_clocks_exactly(ClockKind kind);
@@ -63,14 +63,14 @@ struct SpoolFolder {
   std::string path;
   uint32_t pid = 0;
   uint64_t spool = 0;
-  bool other_namespace = false;  // the pid is one of another pid namespace than the recorder's
+  bool other_namespace = false;  // the pid belongs to another pid namespace than the recorder's
 };
 struct ChunkFile {
   std::string path;
   uint32_t ring = 0;
   uint64_t file = 0;
 };
-// In the order of their making. Names of another form are ignored.
+// In the order in which they were made. Other names are ignored.
 std::vector<SpoolFolder> list_spools(const std::string& session);
 std::vector<ChunkFile> list_chunks(const std::string& folder);
 

@@ -51,7 +51,7 @@ TEST_F(Session, IsReadByWhoeverHasItsControlFile) {
     ASSERT_TRUE(control);
     EXPECT_TRUE(is_being_read(folder_));
     EXPECT_FALSE(Control::open(folder_));
-    EXPECT_TRUE(is_being_read(folder_));  // trying took nothing away
+    EXPECT_TRUE(is_being_read(folder_));  // asking has not taken the lock
   }
   EXPECT_FALSE(is_being_read(folder_));
   const auto control = Control::open(folder_);
@@ -98,7 +98,7 @@ void lose_30_us(int) {
   }
 }
 
-// The thread is stopped again and again while it reads.
+// The thread is interrupted again and again while it reads.
 TEST(Clock, AllClocksAreOfOneMoment) {
   struct sigaction stop = {}, before = {};
   stop.sa_handler = lose_30_us;
