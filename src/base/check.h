@@ -1,5 +1,6 @@
-// SONDE_CHECK(condition): a broken promise inside the tool. Prints where and aborts. Never for bad
-// input, which is an Error or a counted skip, and never in code that runs in the traced program.
+// SONDE_CHECK(condition): an invariant that only a bug can break. Prints where and aborts. Never
+// for bad input, which is an Error or a counted skip, and never in code that runs in the traced
+// program.
 #pragma once
 
 namespace sonde {

@@ -6,8 +6,8 @@
 
 namespace sonde {
 
-// "_Z3addPf" -> "add(float*)", also with the suffix ".kd" of AMD's kernel descriptors. What is not
-// mangled or cannot be demangled is returned as it is.
+// "_Z3addPf" -> "add(float*)", also with the suffix ".kd" of AMD's kernel descriptors. A name that
+// is not mangled or cannot be demangled is returned unchanged.
 std::string demangle(std::string_view name);
 
 }  // namespace sonde

@@ -1,12 +1,12 @@
-// Merging Sonde's variables into an environment, used by the recorder (which builds the first
-// environment) and by the agent (which mends those the program builds for its children), so that
+// Merging Sonde's variables into an environment. Shared by the recorder (which builds the first
+// environment) and the agent (which repairs those the program builds for its children), so that
 // both do the same. libc only, no heap.
 //
 // The variables travel in SONDE_INJECT as "NAME=VALUE" items separated by the unit separator
-// (0x1F). An item "NAME+=VALUE" is a colon-separated list that goes before what is there already,
-// unless it is part of that; "NAME~=VALUE" is one that is separated by spaces; "NAME?=VALUE" is set
-// only where it is missing; "NAME=VALUE" replaces. Where a variable is there twice, both are
-// changed: the loader and getenv() differ in which counts.
+// (0x1F). "NAME+=VALUE" puts a colon-separated list before the existing value, unless that contains
+// it already; "NAME~=VALUE" does the same with spaces; "NAME?=VALUE" sets a variable only if it is
+// missing; "NAME=VALUE" replaces it. If a variable occurs twice, both are changed: the loader and
+// getenv() disagree on which one counts.
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +22,8 @@ struct InjectItem {
   size_t value_length;
 };
 
-// The item at `cursor`, which moves behind it; false at the end. Malformed items are skipped.
+// Reads the item at `cursor` and moves `cursor` behind it; false at the end. Malformed items are
+// skipped.
 inline bool next_inject_item(const char** cursor, InjectItem* item) {
   while (**cursor != '\0') {
     const char* begin = *cursor;
@@ -42,7 +43,7 @@ inline bool next_inject_item(const char** cursor, InjectItem* item) {
   return false;
 }
 
-// The value of an item's variable in a "NAME=VALUE" entry, or nullptr if the entry is another's.
+// The value in a "NAME=VALUE" entry if it is the item's variable, else nullptr.
 inline const char* value_of(const char* entry, const InjectItem& item) {
   return strncmp(entry, item.name, item.name_length) == 0 && entry[item.name_length] == '='
              ? entry + item.name_length + 1
@@ -51,7 +52,7 @@ inline const char* value_of(const char* entry, const InjectItem& item) {
 
 inline char separator_of(const InjectItem& item) { return item.mode == '~' ? ' ' : ':'; }
 
-// Whether `list` has `text` as one or more of its parts already.
+// Whether `text`, one or more list parts, is already in `list`.
 inline bool list_contains(const char* list, const char* text, size_t length, char separator = ':') {
   for (const char* at = list; at != nullptr;) {
     if (strncmp(at, text, length) == 0 && (at[length] == '\0' || at[length] == separator)) {
@@ -69,12 +70,12 @@ inline size_t count_entries(char* const* environment) {
   return count;
 }
 
-// The list itself travels along, so that the children's children are mended too.
+// SONDE_INJECT itself travels along, so that the environments of grandchildren are repaired, too.
 inline InjectItem inject_itself(const char* inject) {
   return {"SONDE_INJECT", 12, '=', inject, strlen(inject)};
 }
 
-// Whether an entry with the value `old` stays as it is.
+// Whether the item leaves an entry with the value `old` as it is.
 inline bool item_is_met(const InjectItem& item, const char* old) {
   if (item.mode == '?') return true;
   if (item.mode == '+' || item.mode == '~') {
@@ -104,12 +105,12 @@ inline bool merge_is_needed(char* const* environment, const char* inject) {
 }
 
 struct MergeRoom {
-  size_t entries, bytes;  // at most
+  size_t entries, bytes;  // upper bounds
 };
 
 inline MergeRoom merge_room(char* const* environment, const char* inject) {
   MergeRoom room = {count_entries(environment) + 1, 0};
-  size_t grown = 0;  // what earlier items of the same name can have added to a value
+  size_t grown = 0;  // what earlier items of the same name may have added to a value
   const auto add = [&](const InjectItem& item) {
     size_t found = 0;
     for (char* const* entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
@@ -128,7 +129,7 @@ inline MergeRoom merge_room(char* const* environment, const char* inject) {
   return room;
 }
 
-// "NAME=VALUE[:OLD]" (or with a space) at `text`; returns the place behind it.
+// Writes "NAME=VALUE[:OLD]" (or with a space) to `text`; returns the end.
 inline char* write_entry(char* text, const InjectItem& item, const char* old) {
   const auto append = [&text](const char* from, size_t length) {
     memcpy(text, from, length);
@@ -146,8 +147,8 @@ inline char* write_entry(char* text, const InjectItem& item, const char* old) {
   return text;
 }
 
-// The merged environment, in `entries` and `text` of at least merge_room(). Unchanged entries are
-// those of `environment`, not copies.
+// Writes the merged environment to `entries` and `text`, which have at least merge_room().
+// Unchanged entries point to those of `environment`.
 inline void merge_environment(char* const* environment, const char* inject, char** entries,
                               char* text) {
   size_t count = count_entries(environment);
@@ -172,7 +173,7 @@ inline void merge_environment(char* const* environment, const char* inject, char
   entries[count] = nullptr;
 }
 
-// ---- taking it all out again, for a program that starts where our files are not ----
+// ---- removing it all, for a program that cannot reach our files ----
 
 // Calls `use(part, length)` for each part of a list.
 template <typename Use>
@@ -186,7 +187,8 @@ void for_each_part(const char* list, size_t length, char separator, Use use) {
   }
 }
 
-// "NAME=" and those parts of `old` that are not the item's, at `text`; nullptr if there are none.
+// Writes "NAME=" and the parts of `old` that are not the item's to `text`; nullptr if there are
+// none.
 inline char* write_rest(char* text, const InjectItem& item, const char* old) {
   const char separator = separator_of(item);
   memcpy(text, item.name, item.name_length);
@@ -209,7 +211,7 @@ inline char* write_rest(char* text, const InjectItem& item, const char* old) {
   return end;
 }
 
-// What merge_environment() has added is not in `entries`; room as for that one.
+// Writes `environment` without what merge_environment() added; needs the same room.
 inline void strip_environment(char* const* environment, const char* inject, char** entries,
                               char* text) {
   size_t count = 0;

@@ -6,7 +6,7 @@ namespace sonde {
 
 namespace {
 
-// Also a link that points nowhere is something.
+// A dangling link counts, too.
 bool exists(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0;

@@ -1,4 +1,4 @@
-// Nothing is overwritten silently: the name that a new file gets.
+// The name for a new file: nothing is overwritten silently.
 #pragma once
 
 #include <string>

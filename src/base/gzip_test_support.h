@@ -1,4 +1,4 @@
-// Compressed input for unit tests. What includes it links zlib.
+// Compressed input for unit tests. Whatever includes it must link zlib.
 #pragma once
 
 #include <gtest/gtest.h>

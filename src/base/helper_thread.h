@@ -1,19 +1,19 @@
-// A thread of a backend in the traced program: detached, not sampled, and without signals, which
-// are for the program's own threads.
+// A backend's thread in the traced program: detached, not sampled, and with all signals blocked,
+// because signals are for the program's own threads.
 #pragma once
 
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 
-// What is behind the sampling backend's own pthread_create(), if that backend is there.
+// The pthread_create() that the sampling backend's wrapper calls, if that backend is loaded.
 extern "C" __attribute__((weak)) int sonde_create_thread(pthread_t* thread,
                                                          const pthread_attr_t* attributes,
                                                          void* (*function)(void*), void* argument);
 
 namespace sonde {
 
-// False: there is no thread.
+// False: no thread could be started.
 inline bool start_helper_thread(void* (*run)(void*), void* argument, size_t stack_bytes) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;

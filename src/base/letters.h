@@ -1,4 +1,4 @@
-// Letters of ASCII, whatever the locale.
+// ASCII letters, independent of the locale.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Text that is put together for a call: in the object where it is short, else malloc's. The base of
-// what converts or joins texts in the traced program.
+// Text built for one call: inside the object if short, else from malloc. Base of the classes that
+// convert or join texts in the traced program.
 #pragma once
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ class MadeText : Pinned {
  protected:
   struct Room {
     char* to;
-    size_t bytes;  // without that of the terminator; fewer than asked for where there is no memory
+    size_t bytes;  // without the terminator; fewer than requested if there is no memory
   };
   Room make_room(size_t bytes) {
     if (bytes >= sizeof inline_) {

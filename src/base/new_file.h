@@ -1,5 +1,5 @@
-// Where a command writes to: a new file, or what takes bytes as they come. And why a file could not
-// be made, with what to do about it.
+// Where a command writes its output: a new file or a stream. And the error, with a hint, for a file
+// that could not be made.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace sonde {
 
-// "-", which is standard output, or what is there and is neither file nor folder: a pipe, a device.
+// "-", which is standard output, or an existing path that is neither a file nor a folder: a pipe, a
+// device.
 bool is_stream(const std::string& path);
 
-// Of an output that must be a file, such as a database: `path` is no stream.
+// For output that must be a file, such as a database: an error if `path` is a stream.
 Status require_file_name(const std::string& path);
 
-// The error of a file (or folder: `what`) that could not be made: which folder is missing, or may
-// not be written to.
+// The error for a file (or folder: `what`) that could not be made; says which folder is missing or
+// not writable.
 Error not_created(const std::string& what, const std::string& path, int error_number);
 
 }  // namespace sonde

@@ -1,4 +1,4 @@
-// Numbers out of texts of other programs, without locale.
+// Parsing numbers in texts of other programs, independent of the locale.
 #pragma once
 
 #include <charconv>
@@ -10,7 +10,7 @@
 
 namespace sonde {
 
-// The number that `text` begins with, which moves behind it; of integers in `base`.
+// Parses a number at the begin of `text`, and moves `text` behind it; integers in `base`.
 template <typename T>
 std::optional<T> take_number(std::string_view& text, int base = 10) {
   T value = 0;
@@ -26,14 +26,14 @@ std::optional<T> take_number(std::string_view& text, int base = 10) {
   return value;
 }
 
-// The number that the whole text is.
+// Parses a text that must be one number as a whole.
 template <typename T>
 std::optional<T> number_in(std::string_view text, int base = 10) {
   const std::optional<T> value = take_number<T>(text, base);
   return text.empty() ? value : std::nullopt;
 }
 
-// An address as printf's %p has it: "0x7f10".
+// Parses an address as printf's %p writes it: "0x7f10".
 inline std::optional<int64_t> handle_number(std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
   text.remove_prefix(2);

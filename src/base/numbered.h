@@ -1,12 +1,12 @@
-// numbered(): values in the order in which they are first seen, each with its place.
+// numbered(): numbers values in the order in which they are first seen.
 #pragma once
 
 #include <utility>
 
 namespace sonde {
 
-// The place in `list` of what `key` stands for. Where the map `known` does not have it yet, it is
-// put at the end: `values`, or else the key.
+// The index in `list` for `key`. A key that the map `known` lacks is appended: as `values`, or else
+// the key itself.
 template <typename Known, typename List, typename... Values>
 typename Known::mapped_type numbered(Known& known, List& list, typename Known::key_type key,
                                      Values&&... values) {

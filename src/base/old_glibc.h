@@ -1,22 +1,22 @@
-// In front of every source of what is loaded into traced programs (cmake/sonde.cmake): functions
-// that newer versions of glibc have moved from libdl and libpthread to libc are asked for as they
-// were before, so that the library runs in a program with glibc 2.28. The old names are there in
-// all later versions; the two libraries, empty by now, are among what each library needs. And the
-// functions that read numbers are those of before C23, which takes 0b1 for one: glibc 2.38 and later
-// have the two, and give GNU's C++ the new ones, whose names older ones do not know.
+// Included before every source that is loaded into traced programs (cmake/sonde.cmake). It binds
+// functions that newer versions of glibc moved from libdl and libpthread to libc to their old
+// versions, so that the library runs in a program with glibc 2.28. All later versions still have
+// the old symbols; each library depends on the two libraries, which are empty by now. It also
+// selects the number parsers from before C23, which reads 0b1 as a number: glibc 2.38 and later
+// have both, and give GNU's C++ the new ones under names that older versions lack.
 //
-// tests/support/check_libraries.py finds what is missing here. A function whose old form is called
-// otherwise (stat, fstat) is not used at all.
+// tests/support/check_libraries.py finds what is missing here. Functions whose old version has
+// another name (stat, fstat) are not used at all.
 #pragma once
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE  // before the first header: what a source in C says itself comes too late here
+#define _GNU_SOURCE  // before the first header: a definition in a C source comes too late
 #endif
 #include <features.h>
 
 #undef __GLIBC_USE_C2X_STRTOL  // glibc 2.38 and 2.39
 #define __GLIBC_USE_C2X_STRTOL 0
-#undef __GLIBC_USE_C23_STRTOL  // as later versions call it
+#undef __GLIBC_USE_C23_STRTOL  // the name in later versions
 #define __GLIBC_USE_C23_STRTOL 0
 
 #if defined(__x86_64__) && !defined(__ASSEMBLER__)

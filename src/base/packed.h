@@ -1,5 +1,5 @@
-// Values one after the other as bytes, for readers that were built with the writer: between
-// processes of one program, and in files that say which version wrote them.
+// Serialised values, for readers that were built together with the writer: between processes of one
+// program, and in files that record the version that wrote them.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ void put_pods(std::string& out, const std::vector<T>& values) {
   put_text(out, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
 }
 
-// Takes them out again; whatever is asked for beyond the end is zero, and is_whole() false.
+// Reads them back; reading past the end gives zeros and makes is_whole() false.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) : left_(bytes) {}

@@ -1,5 +1,5 @@
-// The base of a class that is neither copied nor moved, because it owns something of the system or
-// others know its address. For the side in the traced program too: it costs nothing.
+// Base of a class that is neither copied nor moved, because it owns a system resource or because
+// others know its address. Costs nothing, so the traced program's side may use it.
 #pragma once
 
 namespace sonde {

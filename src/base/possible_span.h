@@ -1,13 +1,13 @@
-// Whether a trace can have seen a time. Used where files are read, by importers and the loader.
+// Whether a time in a trace is plausible. Used by importers and the loader.
 #pragma once
 
 #include <stdint.h>
 
 namespace sonde {
 
-// A trace's clock counts from 1970, from the start of a machine or from the beginning of the trace,
-// so no time is before 1897 or after 2116, and nothing takes longer than a year or so (ends before
-// starts are looked at elsewhere). Differences of such times fit into 64 bits.
+// A trace's clock counts from 1970, from boot or from the start of the trace, so no time is before
+// 1897 or after 2116, and nothing takes longer than about a year (ends before starts are checked
+// elsewhere). Differences of such times fit into 64 bits.
 inline bool is_possible_span(int64_t start_ns, int64_t end_ns) {
   constexpr int64_t kFirst = -(INT64_C(1) << 61), kLast = INT64_C(1) << 62;
   constexpr int64_t kLongest = INT64_C(1) << 55;

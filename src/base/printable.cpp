@@ -12,7 +12,7 @@ unsigned char byte_at(std::string_view text, size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
 }
 
-// The bytes of a C1 control character or a mark of direction at `at`; 0 if there is none.
+// The length of a C1 control character or a directional mark at `at`; 0 if there is none.
 size_t hidden_length(std::string_view text, size_t at) {
   const unsigned char first = byte_at(text, at);
   const unsigned char second = byte_at(text, at + 1);
@@ -26,7 +26,7 @@ size_t hidden_length(std::string_view text, size_t at) {
   return mark || embedding || isolate ? 3 : 0;
 }
 
-// What the tool itself writes: plain, bold, italic (as rocm-smi does), yellow. No other is ours.
+// The escape sequences that the tool itself writes: plain, bold, italic (as rocm-smi does), yellow.
 size_t colour_length(std::string_view text, size_t at) {
   for (const std::string_view ours : {"\x1b[0m", "\x1b[1m", "\x1b[3m", "\x1b[33m"}) {
     if (text.substr(at, ours.size()) == ours) return ours.size();
@@ -57,7 +57,7 @@ std::string printable(std::string_view text, Lines lines) {
 }
 
 bool is_safe_output(std::string_view text, std::string& safe) {
-  // The first bytes that may need something are rare: look for them alone first.
+  // Bytes that may need a replacement are rare: search for the first one before copying.
   const auto suspect = [&](size_t i) {
     const unsigned char c = byte_at(text, i);
     return (is_control(c) && c != '\n' && c != '\t' && colour_length(text, i) == 0) ||

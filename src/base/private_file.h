@@ -1,4 +1,4 @@
-// Files and folders that say what a program did: for their owner alone, whatever the umask says.
+// Files and folders that reveal what a program did: only for their owner, whatever the umask.
 #pragma once
 
 #include <fcntl.h>
@@ -11,11 +11,11 @@
 
 namespace sonde {
 
-// Creates a file with mode 0600; `flags` as of open(), to which O_CREAT, O_EXCL and O_CLOEXEC are
-// added. Invalid, with errno: it could not be made, or is there already.
+// Creates a file with mode 0600; `flags` as for open(), which also gets O_CREAT, O_EXCL and
+// O_CLOEXEC. Invalid, with errno, if it could not be made or exists already.
 inline UniqueFd create_private_file(const std::string& path, int flags) {
   UniqueFd fd(::open(path.c_str(), flags | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  // Some file systems have no modes.
+  // May fail: some file systems have no modes.
   if (fd.valid()) (void)!::fchmod(fd.get(), 0600);
   return fd;
 }

@@ -1,4 +1,4 @@
-// Text in quotes, as SQL, CSV and shells read it.
+// Quoting for SQL, CSV and shells.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// In `quote`s, and those within doubled: for SQL and CSV.
+// For SQL and CSV: quotes within the text are doubled.
 inline std::string in_quotes(std::string_view text, char quote) {
   std::string out(1, quote);
   for (const char c : text) {
@@ -16,7 +16,7 @@ inline std::string in_quotes(std::string_view text, char quote) {
   return out + quote;
 }
 
-// One word for a shell, whatever is in it.
+// Quotes any text as one shell word.
 inline std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -26,7 +26,7 @@ inline std::string shell_quoted(std::string_view text) {
   return out + "'";
 }
 
-// A file name as people type it: in quotes only where a shell needs them.
+// A file name as people type it: quoted only if a shell needs it.
 inline std::string shell_word(std::string_view path) {
   const bool is_plain = path.find_first_not_of(
                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -16,7 +16,7 @@ constexpr std::string_view kHidden = "***";
 constexpr std::string_view kAnywhere[] = {"token", "key", "secret", "pass", "jwt", "credential"};
 constexpr std::string_view kWords[] = {"auth",   "authorization", "oauth", "pwd",
                                        "cookie", "bearer",        "pw"};
-// Words of options that have one of kAnywhere in them, and are no secrets.
+// Words of options that contain one of kAnywhere and are not secrets.
 constexpr std::string_view kHarmless[] = {
     "tokenizer", "tokenizers", "tokenize", "tokenized",   "tokenization", "tokens",
     "keyboard",  "keyframe",   "keypoint", "keypoints",   "keys",         "monkey",
@@ -45,7 +45,7 @@ bool is_one_of(std::string_view word, const std::string_view (&words)[kSize]) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// Whether a word of the name, in lower case, is as `test` says.
+// Whether `test` holds for a word of the name, in lower case.
 template <typename Test>
 bool any_word(std::string_view name, Test test) {
   std::string word;
@@ -66,7 +66,7 @@ bool holds_secret_word(std::string_view text) {
   });
 }
 
-// PWD and OLDPWD are the working directory.
+// PWD and OLDPWD are working directories, not passwords.
 bool is_secret_word(const std::string& word, std::string_view name) {
   return is_one_of(word, kWords) && name != "PWD" && name != "OLDPWD";
 }
@@ -116,7 +116,7 @@ std::vector<std::string> redact_arguments(const std::vector<std::string>& argume
     const size_t colon = argument.find(':');
     const std::string name = argument.substr(0, std::min(equals, colon));
     const bool is_header = colon < equals && argument.compare(colon, 3, "://") != 0;
-    const bool is_line = name.find(' ') != std::string::npos;  // for a shell, say
+    const bool is_line = name.find(' ') != std::string::npos;  // a shell command line, say
     if (hide_next && argument.rfind("--", 0) != 0) {
       redacted.emplace_back(kHidden);
     } else if (is_line) {
@@ -134,9 +134,9 @@ std::vector<std::string> redact_arguments(const std::vector<std::string>& argume
 }
 
 std::string redact_text(std::string_view text) {
-  constexpr std::string_view kBearer = "Bearer ";  // of HTTP, before a token
+  constexpr std::string_view kBearer = "Bearer ";  // an HTTP scheme that precedes a token
   std::string result;
-  size_t kept = 0;  // up to where `text` is in the result
+  size_t kept = 0;  // `text` up to here is in the result
   const auto hide = [&](redact::Part part) {
     result.append(text.substr(kept, part.begin - kept));
     result.append(kHidden);

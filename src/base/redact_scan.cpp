@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kEndsOfValue = " \t\r\n,;&\"'`)]}>|";
 constexpr std::string_view kEndsOfAuthority = " \t\r\n/?#\"'<>";
 constexpr size_t kLongestAuthority = 4096;
-constexpr size_t kLongUser = 16;  // a user's name is shorter, a token that stands for one is not
+constexpr size_t kLongUser = 16;  // user names are shorter, a token in place of one is not
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
@@ -33,7 +33,7 @@ size_t end_of_quoted(std::string_view text, size_t at, char quote) {
 
 struct Form {
   std::string_view prefix;
-  size_t least;  // characters in all
+  size_t least;  // characters in total
 };
 constexpr Form kForms[] = {{"hf_", 20},         {"ghp_", 20},   {"gho_", 20},   {"ghu_", 20},
                            {"ghs_", 20},        {"ghr_", 20},   {"glpat-", 20}, {"sk-", 20},
@@ -53,12 +53,12 @@ Part value_behind(std::string_view text, Word name) {
   size_t at = name.end;
   const Part none{at, at};
   const bool is_option = text.substr(name.begin, 2) == "--";
-  // The end of a quoted name, which may be quoted itself: \"name\".
+  // The closing quote of a name, which may itself be escaped: \"name\".
   if (at < text.size() && text[at] == '\\') ++at;
   const bool is_quoted = at < text.size() && is_quote(text[at]);
   if (is_quoted) ++at;
   const size_t next = skip_blanks(text, at);
-  if (text.substr(next, 2) == "::") return none;  // a name of C++
+  if (text.substr(next, 2) == "::") return none;  // a C++ name
   if (text.substr(next, 2) == "==") return none;  // a package and its version
   if (next < text.size() && (text[next] == '=' || text[next] == ':')) {
     at = skip_blanks(text, next + 1);
@@ -76,7 +76,7 @@ Part value_behind(std::string_view text, Word name) {
   if (at < text.size() && is_quote(text[at])) {
     return {at + 1, end_of_quoted(text, at + 1, text[at])};
   }
-  if (is_quoted) return none;  // a number or a structure of JSON
+  if (is_quoted) return none;  // a JSON number or structure
   Part value{at, std::min(text.find_first_of(kEndsOfValue, at), text.size())};
   // "Authorization: Bearer x"
   const std::string_view scheme = text.substr(value.begin, value.end - value.begin);
@@ -100,7 +100,7 @@ std::optional<Part> secret_of_url(std::string_view text, Word word) {
 }
 
 bool has_form_of_token(std::string_view word) {
-  // A JSON web token: three parts in base64, the first of which begins with {".
+  // A JSON web token: three base64 parts, the first of which begins with {".
   if (word.substr(0, 3) == "eyJ" && std::count(word.begin(), word.end(), '.') >= 2) return true;
   return std::any_of(std::begin(kForms), std::end(kForms), [&](const Form& form) {
     return word.size() >= form.least && word.substr(0, form.prefix.size()) == form.prefix;

@@ -1,7 +1,7 @@
-// Result<T> and Status: how every function of the tool reports failure.
-// An Error says what failed (message), on what (context: file, file:row, SQL), and what to do
-// (hint); the command line prints it as one line. Used by the tool only; the traced program's side
-// has no error values, it counts and goes on.
+// Result<T> and Status: how every function of the tool reports failure. An Error says what failed
+// (message), on what (context: file, file:row, SQL), and what to do (hint); the command line prints
+// it as one line. Used by the tool only; the traced program's side has no error values: it counts
+// and goes on.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ enum class ErrorCode { kInvalidArgument, kNotFound, kBadData, kIo, kUnsupported,
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;  // what failed: "not an SQLite file"
-  std::string context;  // on what: "trace.rpd" or "trace.csv:17"; may be empty
+  std::string context;  // where: "trace.rpd" or "trace.csv:17"; may be empty
   std::string hint;     // what to do: "give the .rpd that sonde record wrote"; may be empty
 
   // "CONTEXT: MESSAGE (HINT)", always one line.
@@ -29,7 +29,7 @@ inline Error make_error(ErrorCode code, std::string message, std::string context
   return Error{code, std::move(message), std::move(context), std::move(hint)};
 }
 
-// An error with the text of errno appended to the message.
+// An error with the text of the errno appended to the message.
 Error errno_error(std::string message, std::string context, int error_number);
 
 template <typename T>
@@ -77,14 +77,14 @@ inline Status ok_status() { return Ok{}; }
 
 }  // namespace sonde
 
-// SONDE_TRY(expression): return the error, go on otherwise.
+// SONDE_TRY(expression): returns the error, if any.
 #define SONDE_TRY(expression)                              \
   do {                                                     \
     if (auto sonde_status_ = (expression); !sonde_status_) \
       return std::move(sonde_status_).error();             \
   } while (0)
 
-// SONDE_ASSIGN(auto x, expression): return the error or bind the value.
+// SONDE_ASSIGN(auto x, expression): returns the error, or binds the value.
 #define SONDE_ASSIGN(declaration, expression) \
   SONDE_ASSIGN_(SONDE_JOIN_(sonde_result_, __LINE__), declaration, expression)
 #define SONDE_ASSIGN_(result, declaration, expression) \

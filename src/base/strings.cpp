@@ -41,7 +41,7 @@ struct Unit {
   double factor;
 };
 
-// A decimal number followed by one of `units`; nullopt if it is anything else.
+// A decimal number followed by one of `units`; nullopt for anything else.
 std::optional<double> parse_scaled(std::string_view text, const Unit* units, size_t count,
                                    double default_factor) {
   const auto value = take_number<double>(text);
@@ -86,7 +86,7 @@ std::optional<int64_t> parse_duration_ns(std::string_view text, int64_t default_
 
 namespace {
 
-// Of a value of 0.9995 and more. Digits before the point are never rounded away.
+// For values of 0.9995 and more. Digits before the decimal point are never rounded away.
 std::string three_digits(double value) {
   if (value >= 99.95) return format_count(static_cast<uint64_t>(std::llround(value)));
   return fmt::format("{:.{}f}", value, value >= 9.995 ? 1 : 2);
@@ -156,8 +156,8 @@ namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
 
-// One character beyond ASCII. Those that would drive a terminal or turn the order of letters around
-// are escaped, too.
+// Appends one character beyond ASCII. Characters that control a terminal or reverse the order of
+// letters are escaped, too.
 void append_code_point(std::string& out, std::string_view bytes) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   uint32_t code = 0;

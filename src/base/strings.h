@@ -11,7 +11,7 @@
 namespace sonde {
 
 std::vector<std::string_view> split(std::string_view text, char separator);
-std::string_view trim(std::string_view text);  // without blanks, tabs and line ends around it
+std::string_view trim(std::string_view text);  // without surrounding spaces, tabs and line ends
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes);
 
 // "17", "-3": the whole text must be the number.
@@ -25,14 +25,14 @@ std::string format_size(uint64_t bytes);           // "1.5 GiB"
 std::string format_duration(int64_t nanoseconds);  // "12.3 ms"
 std::string format_count(uint64_t count);          // "1,234,567"
 
-// Appends `text` as the inside of a JSON string: quotes, backslashes and control characters are
+// Appends `text` as the contents of a JSON string: quotes, backslashes and control characters are
 // escaped and invalid UTF-8 becomes U+FFFD, so the output is always valid JSON.
 void append_json_escaped(std::string& out, std::string_view text);
 std::string json_quote(std::string_view text);
 
 // Invalid sequences become U+FFFD.
 std::string valid_utf8(std::string_view text);
-// Number of terminal columns of valid UTF-8 text, one per code point.
+// The terminal columns of valid UTF-8 text, one per code point.
 size_t display_width(std::string_view text);
 
 }  // namespace sonde

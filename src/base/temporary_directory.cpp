@@ -15,7 +15,7 @@ Result<TemporaryDirectory> TemporaryDirectory::create() {
     if (parent == nullptr || *parent == '\0') continue;
     std::string path = std::string(parent) + "/sonde.XXXXXX";
     if (::mkdtemp(path.data()) != nullptr) {
-      ::chmod(path.c_str(), 0700);  // whatever the umask leaves of it
+      ::chmod(path.c_str(), 0700);  // mkdtemp() is subject to the umask
       return TemporaryDirectory(std::move(path));
     }
     error = errno;

@@ -1,5 +1,5 @@
-// TemporaryDirectory: a directory of our own in TMPDIR, /var/tmp or /tmp, removed with the files in
-// it. Used where a file must be unpacked or rewritten before it can be read.
+// TemporaryDirectory: a directory in TMPDIR, /var/tmp or /tmp, removed with its files at the end.
+// For files that must be unpacked or rewritten before they can be read.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A line on the standard error that shows how far something has come; on a terminal only.
+// A progress line on standard error; on a terminal only.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@ namespace sonde {
 
 class TerminalLine {
  public:
-  // `last_ns` is when the first wait of `redraw_ns` began, 0 for none.
+  // The first line is drawn `redraw_ns` after `last_ns`; 0: at once.
   TerminalLine(bool wanted, int64_t redraw_ns, int64_t last_ns);
   TerminalLine(const TerminalLine&) = delete;
   TerminalLine& operator=(const TerminalLine&) = delete;
   ~TerminalLine() { clear(); }
-  // Whether draw() is to follow now.
+  // Whether it is time to draw() again.
   bool is_due();
   void draw(const std::string& text);
   void clear();

@@ -1,4 +1,4 @@
-// What unit tests of several folders share.
+// Helpers shared by unit tests of several folders.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,15 +9,14 @@
 
 namespace sonde::test {
 
-// A file of the real traces, or "" where this machine has none. Tests run in the project's folder.
+// A file of the real traces, or "" if this machine has none. Tests run in the source folder.
 inline std::string real_file(const std::string& name) {
   const char* shared = std::getenv("SONDE_SHARED");
   const std::string path = std::string(shared == nullptr ? "../shared" : shared) + "/data/" + name;
   return std::filesystem::exists(path) ? path : "";
 }
 
-// A folder of the test's own, removed with all that is in it. Two test runs at the same time never
-// meet in it.
+// A folder of the test's own, removed with its contents. Concurrent test runs get different ones.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

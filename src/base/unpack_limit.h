@@ -1,5 +1,5 @@
-// UnpackLimit: how much a compressed file may become. A few kilobytes can be made that unpack to
-// terabytes; traces compress by 10 to 30. Used by all that reads compressed files.
+// UnpackLimit: how large a compressed file may become. A file of a few kilobytes can unpack to
+// terabytes; traces compress by a factor of 10 to 30. Used wherever compressed files are read.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class UnpackLimit {
  public:
   static constexpr uint64_t kFreeBytes = uint64_t{1} << 30;
   static constexpr uint64_t kMostTimes = 200;
-  // Set to "off" it lets every file through.
+  // "off" disables the limit.
   static constexpr const char* kVariable = "SONDE_UNPACK_LIMIT";
 
-  // `path` is what an error is about.
+  // `path` is the file that an error names.
   explicit UnpackLimit(std::string path);
 
-  // An error once `unpacked` bytes, all so far, are more than a file of which `packed` were read
-  // may become.
+  // An error if `unpacked` bytes in total are too many for a file of which `packed` bytes were
+  // read.
   Status check(uint64_t packed, uint64_t unpacked) const;
 
  private:
