@@ -44,7 +44,7 @@ Bytes part(Bytes bytes, uint64_t offset, uint64_t size) {
 
 Error bad(std::string message) { return make_error(ErrorCode::kBadData, std::move(message)); }
 
-// Bytes by the address they are loaded at.
+// Bytes, looked up by the address they are loaded at.
 class Memory {
  public:
   Memory(Bytes bytes, Image image, const CodeObjectHead& head)
@@ -70,7 +70,7 @@ class Memory {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()),
                             static_cast<size_t>(end - bytes.begin()));
   }
-  // A loader replaces addresses in the dynamic section by those of this process.
+  // A loader replaces addresses in the dynamic section by absolute ones; this undoes it.
   uint64_t own(uint64_t address) const {
     const auto base = reinterpret_cast<uintptr_t>(bytes_.data());
     return image_ == Image::kLoaded && address >= base ? address - base : address;
@@ -144,7 +144,7 @@ void describe(Kernel& kernel, const PackedValue& from) {
   }
 }
 
-// The note that holds what the compiler wrote about the kernels; empty if there is none.
+// The note in which the compiler describes the kernels; empty if there is none.
 Bytes find_metadata(Bytes notes) {
   constexpr auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t{3}; };
   while (const auto head = at<Elf64_Nhdr>(notes, 0)) {

@@ -1,6 +1,6 @@
-// Code objects: the ELF files that hold kernels of AMD's GPUs, and the same once they are loaded.
-// Used by the software GPU to run kernels and by reports to show them. Any bytes are safe to read:
-// what is cut, overlaps or contradicts itself is an error or is left out, never followed.
+// Code objects: ELF files that hold kernels for AMD GPUs, as files or as loaded images. Used by the
+// software GPU to run kernels and by reports to show them. Any bytes are safe to read: what is
+// truncated, overlaps or contradicts itself is an error or is left out.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace sonde::gpu {
 // The 64 bytes that a kernel object's address points to, as AMD's compilers write them.
 struct KernelDescriptor {
   uint32_t group_bytes, private_bytes, kernarg_bytes, reserved0;
-  int64_t entry_offset;  // from the descriptor
+  int64_t entry_offset;  // relative to the descriptor
   uint8_t reserved1[20];
   uint32_t rsrc3, rsrc1, rsrc2;
   uint16_t properties;
   uint8_t reserved2[6];
 
-  // What is in the first SGPRs when a wave starts, in this order.
+  // Which values the first SGPRs hold when a wave starts, in this order.
   bool has_private_buffer() const { return (properties & 1) != 0; }
   bool has_dispatch_pointer() const { return (properties & 2) != 0; }
   bool has_queue_pointer() const { return (properties & 4) != 0; }
@@ -36,8 +36,8 @@ struct KernelDescriptor {
   bool has_scratch_offset() const { return (rsrc2 & 1) != 0; }
   bool has_group_id(unsigned axis) const { return (rsrc2 >> (7 + axis) & 1) != 0; }
   bool has_group_info() const { return (rsrc2 >> 10 & 1) != 0; }
-  // MODE as the wave finds it: two bits each for rounding of f32, of f64 and f16, and for denormals
-  // of the two.
+  // The initial MODE: two bits each for rounding of f32 and of f64 and f16, and for denormals of
+  // f32 and of f64 and f16.
   uint32_t float_mode() const { return rsrc1 >> 12 & 255; }
   bool clamps_like_dx10() const { return (rsrc1 >> 21 & 1) != 0; }
   bool is_ieee() const { return (rsrc1 >> 23 & 1) != 0; }
@@ -45,9 +45,9 @@ struct KernelDescriptor {
 static_assert(sizeof(KernelDescriptor) == 64);
 
 struct KernelArgument {
-  std::string name;  // "" where the compiler did not write it
+  std::string name;  // "" if the compiler did not write it
   std::string kind;  // "by_value", "global_buffer", "hidden_global_offset_x", ...
-  std::string type;  // as in the source; "" where the compiler did not write it
+  std::string type;  // as in the source; "" if the compiler did not write it
   uint32_t offset = 0, bytes = 0;
 };
 
@@ -56,21 +56,21 @@ struct Kernel {
   uint64_t descriptor_address = 0;
   uint64_t entry = 0;  // of the first instruction
   KernelDescriptor descriptor{};
-  // What the compiler wrote about it; 0 and empty if it wrote nothing.
+  // From the compiler's note; 0 and empty if there is none.
   std::vector<KernelArgument> arguments;
   uint32_t vgprs = 0, agprs = 0, sgprs = 0, vgpr_spills = 0, sgpr_spills = 0;
   uint32_t largest_group = 0;
 };
 
 struct Segment {
-  uint64_t address = 0, offset = 0;  // in memory from the object's begin, in the file
+  uint64_t address = 0, offset = 0;  // in memory from the object's begin, and in the file
   uint64_t file_bytes = 0, memory_bytes = 0;
   bool is_code = false;
 };
 
-// What the file's head says: enough to find the code.
+// The headers: enough to find the code.
 struct CodeObjectHead {
-  std::string architecture;  // "gfx90a"; "" for one that is not known here
+  std::string architecture;  // "gfx90a"; "" for an unknown one
   std::vector<Segment> segments;
   uint64_t dynamic = 0, dynamic_bytes = 0, note = 0,
            note_bytes = 0;        // addresses; 0 = there is none
@@ -80,22 +80,22 @@ struct CodeObjectHead {
 
 struct CodeObject {
   CodeObjectHead head;
-  std::vector<Kernel> kernels;  // by address
+  std::vector<Kernel> kernels;  // sorted by address
 };
 
-// A file, or what a loader made of it: there addresses count from the first byte.
+// A file, or a loaded image, in which addresses count from the first byte.
 enum class Image : uint8_t { kFile, kLoaded };
 
-// `bytes`: the object, or as much of its begin as holds its program headers.
+// `bytes`: the object, or a prefix that contains its program headers.
 Result<CodeObjectHead> read_code_object_head(std::span<const uint8_t> bytes);
 Result<CodeObject> read_code_object(std::span<const uint8_t> bytes, Image image);
 
-// An entry of a bundle of clang: code objects for several targets in one.
+// An entry of a clang offload bundle: one of several code objects, each for one target.
 struct BundleEntry {
   std::string_view target;  // "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"
   std::span<const uint8_t> bytes;
 };
-// All entries of all bundles in a file: a bundle itself, or a program or library that holds some.
+// All entries of all bundles in a file: a bundle, or a program or library that contains some.
 std::vector<BundleEntry> find_bundled(std::span<const uint8_t> file);
 
 }  // namespace sonde::gpu

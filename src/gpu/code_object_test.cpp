@@ -36,7 +36,7 @@ std::string metadata() {
          text("by_value");
 }
 
-// An object of two segments, of which the second is 0x1000 further in memory than in the file.
+// An object of two segments; the second one lies 0x1000 higher in memory than in the file.
 Bytes made_object() {
   Bytes bytes;
   Elf64_Ehdr header{};
@@ -128,8 +128,8 @@ TEST(CodeObject, WhatIsNotOneIsTold) {
   EXPECT_FALSE(read_code_object(bytes, Image::kFile).ok());
 }
 
-// Under the sanitizers a read outside ends the test. Fields of addresses, sizes and counts are hit
-// often: a third of the values are large.
+// The sanitizers catch reads out of bounds. Address, size and count fields are hit often: a third
+// of the values are large.
 TEST(CodeObject, AnyBytesAreSafe) {
   std::mt19937 random(11);
   const Bytes good = made_object();
@@ -152,7 +152,7 @@ TEST(CodeObject, BundlesAreFoundWhereverTheyStand) {
   const uint64_t numbers[] = {2, 200, 3, 4};
   put(file, 77 + 24, numbers);
   put_text(file, 77 + 56, "gfxA");
-  const uint64_t second[] = {1000000, 3, 4};  // outside
+  const uint64_t second[] = {1000000, 3, 4};  // out of bounds
   put(file, 77 + 60, second);
   put_text(file, 77 + 84, "gfxB");
   put_text(file, 77 + 200, "abc");

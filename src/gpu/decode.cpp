@@ -67,12 +67,11 @@ std::optional<Place> place_of(Bits bits) {
   return std::nullopt;
 }
 
-// What the fields of a format hold, before the opcode says which of them are there: numbers of
-// operands of nine bits, in which VGPRs begin at 256, or of eight where only one kind of register
-// may stand.
+// The fields of a format, before the opcode says which ones it uses: nine-bit operand numbers, in
+// which VGPRs begin at 256, or eight-bit ones where only one kind of register is possible.
 struct Fields {
   uint16_t vdst = 0, src[3] = {}, sdst = 0;
-  bool acc_dst = false, acc_src[3] = {};  // they are accumulators
+  bool acc_dst = false, acc_src[3] = {};  // the operands are accumulators
 };
 
 void read_smem(Bits bits, Fields& fields, Modifiers& mods) {
@@ -108,7 +107,7 @@ void read_vop3p(Bits bits, bool is_matrix, bool is_accumulator_move, Fields& fie
   fields.src[0] = static_cast<uint16_t>(bits(40, 32));
   fields.src[1] = static_cast<uint16_t>(bits(49, 41));
   fields.src[2] = static_cast<uint16_t>(bits(58, 50));
-  if (is_accumulator_move) return;  // its opcode says which is the accumulator
+  if (is_accumulator_move) return;  // the opcode says which one is the accumulator
   if (is_matrix) {
     fields.acc_src[0] = bits[59];
     fields.acc_src[1] = bits[60];
@@ -175,7 +174,7 @@ void read_buffer(Bits bits, Format format, Fields& fields, Modifiers& mods) {
   }
 }
 
-// The word behind VOP1, VOP2 and VOPC.
+// The word that follows VOP1, VOP2 and VOPC.
 void read_sdwa(Bits word, Format format, Fields& fields, Modifiers& mods) {
   const uint16_t first = word[23] ? 0 : kFirstVgpr;
   fields.src[0] = static_cast<uint16_t>(word(7, 0) + first);
@@ -260,7 +259,7 @@ bool is_vector_format(Format format) {
   return format == Format::kVop1 || format == Format::kVop2 || format == Format::kVopc;
 }
 
-// A source of nine bits says itself what it is; one of eight is what the opcode says.
+// A nine-bit source encodes its kind; the kind of an eight-bit one comes from the opcode.
 Operand operand_of(const OperandPlace& place, const Fields& fields, bool has_wide_sources) {
   Operand operand;
   operand.count = place.count;
@@ -332,7 +331,7 @@ std::optional<Instruction> decode(Architecture architecture, std::span<const uin
   bool has_literal = false;
   for (size_t i = skips_result ? 1 : 0; i < made.opcode->operands(); ++i) {
     OperandPlace of = made.opcode->places[i];
-    // The comparison of a format without room for a result goes to VCC, but with SDWA to any mask.
+    // A VOPC comparison has no destination field: it writes VCC, or with SDWA any lane mask.
     if (of.field == Field::kVcc && i == 0 && place->format == Format::kVopc)
       of.field = Field::kSdst;
     const Operand operand = operand_of(of, fields, has_wide_sources);

@@ -53,8 +53,8 @@ TEST(Decode, EachFormatAsLlvmWritesIt) {
   }
 }
 
-// gfx908 keeps results of matrix products in accumulators, gfx90a where a bit says; gfx906 has
-// none.
+// gfx908 always keeps results of matrix products in accumulators, gfx90a if a bit says so; gfx906
+// has none.
 TEST(Decode, ArchitecturesDiffer) {
   const std::vector<uint32_t> product = {0xd3d40000, 0x04020d01};
   EXPECT_EQ(text(Architecture::kGfx90a, product), "v_mfma_i32_32x32x8i8 v[0:15], v1, v6, v[0:15]");
@@ -74,7 +74,7 @@ TEST(Decode, WhatIsCutOrUnknownIsTold) {
   EXPECT_FALSE(decode(Architecture::kGfx90a, image));
 }
 
-// Any words whatever: no crash, a length within the words, and text.
+// Arbitrary words: no crash, a length within the words, and text.
 TEST(Decode, AnyWordsAreTaken) {
   uint64_t state = 88172645463325252;
   const auto random = [&] {

@@ -1,5 +1,5 @@
-// One instruction of a GPU's machine code, decoded: which opcode, which registers, which modifiers.
-// Decoding takes no memory and no library; a word that no opcode fits is told, never guessed.
+// One decoded instruction of a GPU's machine code: its opcode, registers and modifiers. Decoding
+// allocates no memory and needs no library; an unknown word is reported as such, never guessed.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace sonde::gpu {
 
-// The numbers of scalar operands as instructions hold them.
+// The numbers of scalar operands in instructions.
 enum Scalar : uint16_t {
   kFlatScratch = 102,
   kXnackMask = 104,
@@ -33,15 +33,15 @@ struct Operand {
   enum class Kind : uint8_t { kScalar, kVector, kAccumulator };
   Kind kind = Kind::kScalar;
   uint8_t count = 1;    // of registers
-  uint16_t number = 0;  // of kScalar one of Scalar, or an SGPR below kFlatScratch
+  uint16_t number = 0;  // for kScalar one of Scalar, or an SGPR below kFlatScratch
   Field field = Field::kVdst;
   bool is_literal() const { return kind == Kind::kScalar && number == kLiteral; }
   bool is_register() const { return kind != Kind::kScalar || number < kZero; }
 };
 
-// What changes an instruction beside its operands, as its fields say.
+// What modifies an instruction besides its operands.
 struct Modifiers {
-  // VOP3, VOP3P, SDWA, DPP: a bit for each source.
+  // VOP3, VOP3P, SDWA, DPP: one bit per source.
   uint8_t neg = 0, abs = 0, neg_hi = 0, op_sel = 0, op_sel_hi = 0;
   uint8_t omod = 0;
   bool clamp = false;
@@ -59,9 +59,9 @@ struct Modifiers {
   bool offen = false, idxen = false, has_offset = false;
   uint8_t dfmt = 0, nfmt = 0;
   std::optional<uint8_t> scalar_offset;  // SMEM, buffers: a scalar operand that is added
-  std::optional<uint8_t> scalar_base;    // FLAT: an SGPR pair, of scratch an SGPR
-  bool has_vaddr = true;                 // of scratch and buffers
-  uint8_t vaddr = 0;                     // of buffers
+  std::optional<uint8_t> scalar_base;    // FLAT: an SGPR pair; scratch: one SGPR
+  bool has_vaddr = true;                 // for scratch and buffers
+  uint8_t vaddr = 0;                     // for buffers
   uint16_t immediate = 0;                // SOPK, SOPP
 };
 
@@ -70,15 +70,15 @@ enum class Encoding : uint8_t { kPlain, kSdwa, kDpp };
 struct Instruction {
   const Opcode* opcode = nullptr;
   Encoding encoding = Encoding::kPlain;
-  uint8_t words = 1;  // with the literal
+  uint8_t words = 1;  // including the literal
   uint8_t operand_count = 0;
-  std::array<Operand, 6> operands{};  // in the order of assembly
+  std::array<Operand, 6> operands{};  // in assembly order
   uint32_t literal = 0;
   Modifiers modifiers;
 };
 
-// The instruction that begins with the first of the words; nullopt if there is none, or not all of
-// it. A literal and the SDWA and DPP words are part of it, so three words are always enough.
+// The instruction that the words begin with; nullopt if there is none, or if it is not complete. It
+// includes a literal and the SDWA or DPP word, so three words always suffice.
 std::optional<Instruction> decode(Architecture architecture, std::span<const uint32_t> words);
 
 }  // namespace sonde::gpu

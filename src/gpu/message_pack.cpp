@@ -62,7 +62,7 @@ class PackReader {
       case 0xde:
       case 0xdf:
         return big_endian(tag == 0xde ? 2 : 4, size) && map(value, size, depth);
-      default:  // extensions: nobody writes them here
+      default:  // extension types do not occur in code objects
         return false;
     }
   }
@@ -90,7 +90,7 @@ class PackReader {
     value.text = {reinterpret_cast<const char*>(rest_.data()), static_cast<size_t>(bytes)};
     return skip(bytes);
   }
-  // An element takes at least a byte, so a count above what is left is not to be believed.
+  // An element takes at least a byte, so a count larger than the rest is wrong.
   bool array(PackedValue& value, uint64_t count, int depth) {
     value.kind = PackedValue::Kind::kArray;
     if (count > rest_.size()) return false;

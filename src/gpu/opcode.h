@@ -1,5 +1,5 @@
-// Opcodes of the machine code of AMD's GPUs (gfx906, gfx908, gfx90a) and where their operands are.
-// The table is made by tools/gpu_opcodes.py. Used by the decoder and the disassembly.
+// Opcodes of AMD GPUs' machine code (gfx906, gfx908, gfx90a) and where their operands are.
+// tools/gpu_opcodes.py generates the table. Used by the decoder and the disassembler.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 namespace sonde::gpu {
 
 enum class Architecture : uint8_t { kGfx906, kGfx908, kGfx90a };
-// "gfx90a"; nullopt for what the table does not have.
+// "gfx90a"; nullopt if the table does not have it.
 std::optional<Architecture> architecture_of(std::string_view name);
 
-// How an instruction is laid out in its one or two words, by AMD's names. kScratch and kGlobal are
+// How an instruction is encoded in its one or two words, by AMD's names. kScratch and kGlobal are
 // FLAT with a segment.
 enum class Format : uint8_t {
   kSop2,
@@ -40,15 +40,15 @@ constexpr size_t kFormats = 17;
 
 // The fields of a format that name registers.
 enum class Field : uint8_t {
-  kVdst,  // the result: vdst, sdst or sdata; of buffers vdata
-  kSrc0,  // the first source; of memory the address, of SMEM sbase, of buffers srsrc
-  kSrc1,  // the second; of memory the data
+  kVdst,  // result: vdst, sdst or sdata; vdata of buffers
+  kSrc0,  // first source; address of memory, sbase of SMEM, srsrc of buffers
+  kSrc1,  // second source; data of memory
   kSrc2,
-  kSdst,  // of VOP3: the lane mask beside vdst
-  kVcc,   // not a field: VCC is meant
+  kSdst,  // VOP3: the lane mask beside vdst
+  kVcc,   // not a field: implicit VCC
   kM0,
-  kExec,     // the same
-  kLiteral,  // the word behind the instruction
+  kExec,     // not a field: implicit EXEC
+  kLiteral,  // the word that follows the instruction
 };
 
 enum class Registers : uint8_t { kScalar, kVector, kAccumulator, kAny };
@@ -62,12 +62,12 @@ struct OperandPlace {
 struct Opcode {
   Format format = Format::kSop2;
   uint16_t number = 0;
-  uint8_t architectures = 0;  // a bit for each Architecture
+  uint8_t architectures = 0;  // one bit per Architecture
   std::string_view name;      // without _e32, _e64, _sdwa, _dpp
   bool has_suffix = false;    // assembly adds _e32 or _e64
   bool has_return =
       false;  // an atomic operation of memory whose first operand is there only with glc
-  std::array<OperandPlace, 6> places{};  // in the order of assembly; `count` 0 ends them
+  std::array<OperandPlace, 6> places{};  // in assembly order; `count` 0 ends them
   size_t operands() const;
 };
 

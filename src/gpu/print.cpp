@@ -24,14 +24,14 @@ std::string mnemonic(const Instruction& of) {
   return name + (of.opcode->format == Format::kVop3 ? "_e64" : "_e32");
 }
 
-// Which source of a vector instruction an operand is; kSources: none.
+// Which source of a vector instruction an operand is; kSources if it is none.
 size_t source_of(const Operand& operand) {
   const auto field = static_cast<size_t>(operand.field);
   const auto first = static_cast<size_t>(Field::kSrc0);
   return field >= first && field < first + kSources ? field - first : kSources;
 }
 
-// A packed or mixed instruction says what changes its sources behind them, others at each source.
+// Packed and mixed instructions print source modifiers at the end, others at each source.
 bool is_packed(const Instruction& of) { return of.opcode->name.starts_with("v_pk_"); }
 bool is_mixed(const Instruction& of) {
   return of.opcode->name.find("_mix") != std::string_view::npos;

@@ -1,4 +1,4 @@
-// Assembly of an instruction, as LLVM's disassembler writes it.
+// Disassembly of an instruction, in the form of LLVM's disassembler.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace sonde::gpu {
 
-// "v_add_f32_e32 v1, v2, v3". A branch has the distance in words behind the next instruction, as it
-// is encoded.
+// "v_add_f32_e32 v1, v2, v3". A branch shows its encoded operand: the distance in words from the
+// next instruction.
 std::string text_of(const Instruction& instruction);
 
-// The address that a branch at `address` goes to; nullopt for other instructions.
+// The target of a branch at `address`; nullopt for other instructions.
 std::optional<uint64_t> branch_target(const Instruction& instruction, uint64_t address);
 
 }  // namespace sonde::gpu

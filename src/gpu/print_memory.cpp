@@ -24,7 +24,7 @@ std::string operands_text(const Instruction& of) {
   return text;
 }
 
-// Lanes that exchange values: the named patterns, as an assembler takes them.
+// ds_swizzle patterns by name, as an assembler accepts them.
 std::string swizzle_text(unsigned offset) {
   if ((offset & 0x8000) != 0) {
     return fmt::format(" offset:swizzle(QUAD_PERM,{},{},{},{})", offset & 3, offset >> 2 & 3,
@@ -42,7 +42,7 @@ std::string swizzle_text(unsigned offset) {
   if (group > 1 && is_power(group) && flip == 0 && set < group) {
     return fmt::format(" offset:swizzle(BROADCAST,{},{})", group, set);
   }
-  std::string mask;  // for each bit of the lane: 0, 1, p(reserved) or i(nverted)
+  std::string mask;  // one character per bit of the lane: 0, 1, p(reserved) or i(nverted)
   for (unsigned bit = 5; bit-- > 0;) {
     const unsigned zero = ((set ^ flip) >> bit) & 1;
     const unsigned one = (((keep | set) ^ flip) >> bit) & 1;
@@ -83,7 +83,7 @@ std::string flat_text(const Instruction& of) {
       append(text, operand_text(operand, 0));
       continue;
     }
-    // A scalar base leaves one register of the address: an offset.
+    // With a scalar base, the vector address is a single register: an offset.
     if (mods.scalar_base && format == Format::kGlobal) operand.count = 1;
     append(text, mods.has_vaddr ? operand_text(operand, 0) : "off");
   }

@@ -7,12 +7,12 @@
 
 namespace sonde::gpu {
 
-// "v[0:1]", "s4", "vcc", "-1", "0x12345678". `is_double`: a constant is of 64 bits.
+// "v[0:1]", "s4", "vcc", "-1", "0x12345678". `is_double`: a constant has 64 bits.
 std::string operand_text(const Operand& operand, uint32_t literal, bool is_double = false);
-// A scalar operand that is not in the table: offsets and bases of memory.
+// A scalar operand that is not in the table: an offset or base of memory instructions.
 std::string scalar_text(uint16_t number, uint8_t count = 1);
 
-// What stands behind the mnemonic, without the space: of scalar instructions, of memory.
+// The text behind the mnemonic, without the space: of scalar and of memory instructions.
 std::string scalar_operands(const Instruction& instruction);
 std::string memory_operands(const Instruction& instruction);
 

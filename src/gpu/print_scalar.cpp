@@ -11,7 +11,7 @@ std::string registers_text(char kind, unsigned first, unsigned count) {
   return fmt::format("{}[{}:{}]", kind, first, first + count - 1);
 }
 
-// A pair of scalar registers with a name, or one of its halves.
+// A named pair of scalar registers, or one of its halves.
 std::string pair_text(const char* name, unsigned half, unsigned count) {
   if (count > 1) return name;
   return fmt::format("{}_{}", name, half == 0 ? "lo" : "hi");
@@ -46,7 +46,7 @@ std::string constant_text(uint16_t number, bool is_double) {
   return fmt::format("?{}", number);
 }
 
-// A literal whose value has a short form is written in that.
+// A literal that equals an inline constant is printed as that.
 std::string literal_text(uint32_t literal) {
   const auto value = static_cast<int32_t>(literal);
   if (value >= -16 && value <= 64) return fmt::format("{}", value);
