@@ -16,14 +16,14 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int64_t kFindAgainNs = 5'000'000'000;
 constexpr int64_t kErrorsAgainNs = 10'000'000'000;
-constexpr double kJoulesOfEnergy = 1.0 / 65536;  // of a unit of the accumulator
+constexpr double kJoulesOfEnergy = 1.0 / 65536;  // per unit of the energy accumulator
 
 int64_t property(const monitor::AmdCard& card, std::string_view name) {
   const auto found = card.node.find(name);
   return found == card.node.end() ? 0 : found->second;
 }
 
-// 90010: major * 10000 + minor * 100 + step, of which the last two are hexadecimal digits.
+// 90010: major * 10000 + minor * 100 + step; the last two are printed as hexadecimal digits.
 std::string target_of(int64_t version) {
   if (version <= 0) return {};
   return fmt::format("gfx{}{:x}{:x}", version / 10000, version / 100 % 100, version % 100);
@@ -40,12 +40,12 @@ std::string hwmon_of(const std::string& device) {
 }
 
 bool is_suspended(const std::string& device) {
-  // Opened anew: a kept file of a card that has gone says nothing.
+  // Opened anew: a file that was kept open gives no answer once the card is gone.
   const auto status = monitor::read_file(device + "/power/runtime_status");
   return status && trim(*status).rfind("suspend", 0) == 0;
 }
 
-// "7: 1700Mhz *": the clock with the mark.
+// "7: 1700Mhz *": the marked clock.
 Real marked_mhz(const std::optional<std::string>& levels) {
   if (!levels) return std::nullopt;
   for (const std::string_view line : split(*levels, '\n')) {
@@ -56,7 +56,8 @@ Real marked_mhz(const std::optional<std::string>& levels) {
   return std::nullopt;
 }
 
-// "ue: 0\nce: 3", and from Linux 6.9 on "de: 0"
+// "ue: 0
+// ce: 3", and from Linux 6.9 on "de: 0".
 BlockErrors errors_of(std::string block, std::string_view text) {
   BlockErrors errors;
   errors.block = std::move(block);
@@ -99,7 +100,7 @@ void AmdGpus::find(Snapshot& snapshot) {
   if (error != 0 && cards_.empty()) {
     snapshot.missing.push_back(fmt::format("AMD GPUs: {}/class/drm: {}", sys_, strerror(error)));
   }
-  // Numbers stay: those of cards that are gone are not given away.
+  // Numbers are stable: the number of a card that is gone is not reused.
   for (monitor::AmdCard& card : found) {
     const auto same = [&](const AmdGpu& each) { return each.card.address == card.address; };
     if (std::any_of(cards_.begin(), cards_.end(), same)) continue;
@@ -232,7 +233,7 @@ void AmdGpus::read_files(AmdGpu& card, Gpu& gpu) {
 
 void AmdGpus::read_sensors(const AmdGpu& card, Gpu& gpu) {
   const std::string folder = card.hwmon + "/";
-  // Newer kernels tell the power of the moment instead of an average.
+  // Newer kernels report the current power instead of an average.
   gpu.power_w = files_.scaled(folder + "power1_average", 1e-6);
   if (!gpu.power_w) gpu.power_w = files_.scaled(folder + "power1_input", 1e-6);
   gpu.power_cap_w = files_.scaled(folder + "power1_cap", 1e-6);

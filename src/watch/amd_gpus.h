@@ -1,5 +1,5 @@
-// AMD GPUs by sysfs, look after look. A suspended GPU is not read, because most files would wake
-// it, and nothing of /dev is ever opened. Used by Watcher.
+// Polls AMD GPUs through sysfs. A suspended GPU is not read, because reading most files would wake
+// it, and nothing in /dev is ever opened. Used by Watcher.
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@ namespace sonde::watch {
 
 struct AmdGpu {
   monitor::AmdCard card;
-  Gpu fixed;  // what does not change
+  Gpu fixed;  // constant properties
   std::string hwmon;
   AmdRates rates;
-  // Asking for the error counts costs the card some work, so they are kept for a while.
+  // Reading the error counts costs the card some work, so they are cached for a while.
   int64_t ecc_read_ns = 0;
   std::vector<BlockErrors> errors;
 };
@@ -28,7 +28,7 @@ class AmdGpus {
  public:
   explicit AmdGpus(const monitor::Roots& roots) : sys_(roots.sys) {}
 
-  // Adds every GPU to the snapshot, those that have gone as well.
+  // Adds every GPU to the snapshot, including those that are gone.
   void look(Snapshot& snapshot, bool whole_table);
   const std::vector<AmdGpu>& cards() const { return cards_; }
 

@@ -20,7 +20,7 @@ struct Bits {
   int first, last;
   const char* reason;
 };
-// Of indep_throttle_status: the same on every card.
+// Bits of indep_throttle_status, which are the same on every card.
 constexpr Bits kIndependent[] = {
     {0, 7, "power limit"},     {16, 23, "current limit"},
     {32, 33, "hot"},           {34, 34, "memory hot"},
@@ -29,7 +29,7 @@ constexpr Bits kIndependent[] = {
     {46, 47, "processor hot"}, {56, 57, "firmware limit"},
 };
 
-// Whether a link goes into the sum: an inactive one counts all ones on some cards.
+// The sum over the links. An inactive link, which reads as all ones on some cards, does not count.
 std::optional<uint64_t> links(const monitor::GpuMetricsTable& table, const char* field) {
   if (!table.largest(field)) return std::nullopt;
   return table.sum(field);
@@ -54,7 +54,7 @@ void put_bits(const monitor::GpuMetricsTable& table, Gpu& gpu) {
       if ((*known >> bit & 1) != 0) add(each.reason);
     }
   }
-  // The other bits mean something else on every card.
+  // The other bits differ from card to card.
   const auto own = table.number("throttle_status");
   if (!known && own && *own != 0) add("reason of the card's own");
 }

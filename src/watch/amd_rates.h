@@ -1,5 +1,5 @@
-// What two tables of gpu_metrics say together: for which share of the time between them the clocks
-// were held down, and what went over the links. Used by AmdGpus.
+// Rates from two gpu_metrics tables: in which share of the time between them the clocks were
+// throttled, and how much went over the links. Used by AmdGpus.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace sonde::watch {
 
 class AmdRates {
  public:
-  // Puts what is known since the table before into `gpu`, and keeps this one's counters.
+  // Fills in the rates since the previous table, and keeps this table's counters.
   void take(const monitor::GpuMetricsTable& table, int64_t now_ns, Gpu& gpu);
 
  private:

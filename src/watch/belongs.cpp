@@ -10,7 +10,7 @@ namespace sonde::watch {
 
 namespace {
 
-constexpr size_t kShortId = 12;  // of a container, as its tools show it
+constexpr size_t kShortId = 12;  // of a container id, as container tools show it
 
 bool is_hex(std::string_view text) {
   for (const char c : text) {
@@ -19,7 +19,7 @@ bool is_hex(std::string_view text) {
   return !text.empty();
 }
 
-// What follows `key` up to the next slash; "" if it is not there.
+// The text between `key` and the next slash; "" if there is none.
 std::string_view after(std::string_view path, std::string_view key) {
   const size_t at = path.find(key);
   if (at == path.npos) return {};
@@ -113,7 +113,7 @@ Belongs belongs_of(std::string_view cgroup, std::string_view environ) {
   constexpr std::array kRanks = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",    "PMI_RANK",
                                  "MV2_COMM_WORLD_RANK",  "SLURM_PROCID", "FLUX_TASK_RANK"};
   found.rank = first_of(environ, kRanks);
-  // torchrun; a variable of this name alone may be anybody's.
+  // torchrun sets both; RANK alone may be anybody's.
   if (found.rank.empty() && !variable(environ, "WORLD_SIZE").empty()) {
     found.rank = variable(environ, "RANK");
   }

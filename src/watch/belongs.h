@@ -1,5 +1,5 @@
 // What a process belongs to: a job and a rank of it, a container. From its control groups, which
-// all may read, and its environment, which its own user may. Used by Processes.
+// everybody may read, and its environment, which only its own user may. Used by Processes.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Cell kOutside;
 
-// The next character of valid UTF-8.
+// Decodes the next character of valid UTF-8.
 char32_t take_character(std::string_view& text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -24,7 +24,7 @@ char32_t take_character(std::string_view& text) {
   return character;
 }
 
-// Whether a terminal takes one cell for it, as far as is sure: Latin, Greek, Cyrillic, signs.
+// Whether a terminal certainly uses one cell for it: Latin, Greek, Cyrillic, symbols.
 bool is_one_cell(char32_t c) {
   return (c >= 0x20 && c < 0x7f) || (c >= 0xa1 && c < 0x300) || (c >= 0x370 && c < 0x483) ||
          (c >= 0x48a && c < 0x590) || (c >= 0x2010 && c < 0x2028) || (c >= 0x2190 && c < 0x2300) ||
@@ -100,7 +100,7 @@ std::string difference(const Cells* before, const Cells& now, bool colour) {
   const Cells& shown = all ? blank : *before;
   bool styled = false;
   for (int row = 0; row < now.rows(); ++row) {
-    int written = -2;  // the column behind which the cursor stands
+    int written = -2;  // the cursor stands behind this column
     Style style = Style::kPlain;
     for (int column = 0; column < now.columns(); ++column) {
       const Cell& cell = now.at(row, column);

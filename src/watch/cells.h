@@ -1,6 +1,6 @@
-// A screen of character cells, and the bytes that bring a terminal from one state of it to the
-// next: cursor addressing and colours of ECMA-48 only, and only for cells that differ. Knows
-// nothing of what is drawn. Used by the full screen of `sonde monitor`.
+// A screen of character cells, and the bytes that update a terminal from one screen to the next:
+// only ECMA-48 cursor addressing and colours, and only for cells that differ. Used by the full
+// screen of `sonde monitor`.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class Cells {
 
   int columns() const { return columns_; }
   int rows() const { return rows_; }
-  // Writes text into a row, at most `width` cells and never past the edge; what takes no cell or
-  // two of them becomes '?'. Returns the column behind it.
+  // Writes text into a row, at most `width` cells and never past the edge; characters that take no
+  // cell or two become '?'. Returns the column behind the text.
   int put(int row, int column, std::string_view text, Style style = Style::kPlain,
           int width = 1 << 20);
   void put_right(int row, int column, int width, std::string_view text,
@@ -33,15 +33,15 @@ class Cells {
   void set(int row, int column, char32_t character, Style style = Style::kPlain);
   void fill(int row, Style style);
   const Cell& at(int row, int column) const;
-  std::string row_text(int row) const;  // without blanks at its end
+  std::string row_text(int row) const;  // without trailing spaces
 
  private:
   int columns_, rows_;
   std::vector<Cell> cells_;
 };
 
-// What to send so that a terminal that shows `before` shows `now`. With no `before` of that size,
-// everything.
+// The bytes that make a terminal that shows `before` show `now`; everything if `before` is null or
+// has another size.
 std::string difference(const Cells* before, const Cells& now, bool colour);
 
 }  // namespace sonde::watch

@@ -24,7 +24,7 @@ struct Label {
 };
 using Labels = std::vector<Label>;
 
-// A label's value between quotes. A name is as long as a program makes it, and may hold anything.
+// A quoted label value. A name can be of any length and contain anything.
 std::string in_label(std::string_view text) {
   std::string out = "\"";
   for (const char c : text.substr(0, kMostLabelBytes)) {
@@ -35,7 +35,7 @@ std::string in_label(std::string_view text) {
   return out + "\"";
 }
 
-// Families of series: all of one name stand together below its help.
+// Groups series by family, since all series of a name must follow its help line.
 class Families {
  public:
   void begin(const char* name, const char* help, const char* type = "gauge") {
@@ -49,7 +49,7 @@ class Families {
           fmt::format("{}{}={}", i == 0 ? "{" : ",", labels[i].name, in_label(labels[i].value));
     }
     text_ += labels.empty() ? " " : "} ";
-    // Whole numbers in full: bytes and joules have more digits than a short form.
+    // Whole numbers in full: bytes and joules have more digits than the short form keeps.
     const bool is_whole = std::abs(value) < 1e15 && value == std::floor(value);
     text_ +=
         is_whole ? fmt::format("{}\n", static_cast<int64_t>(value)) : fmt::format("{}\n", value);
@@ -72,7 +72,7 @@ Real percent_of_vram(const Gpu& gpu) {
              : std::nullopt;
 }
 
-// A die without a sensor of its own says 0.
+// A die without a sensor of its own reads 0.
 Real power_of(const Gpu& gpu) { return gpu.power_of ? std::nullopt : gpu.power_w; }
 Real cap_of(const Gpu& gpu) { return gpu.power_of ? std::nullopt : gpu.power_cap_w; }
 
@@ -81,7 +81,7 @@ Real free_bytes(const Gpu& gpu) {
   return static_cast<double>(*gpu.vram_total_bytes - *gpu.vram_used_bytes);
 }
 
-// One family with a series a GPU. `label`: one more, as in location="edge".
+// A family with one series per GPU. `label`: an extra label, such as location="edge".
 struct Metric {
   const char* name;
   const char* help;
@@ -184,7 +184,7 @@ const std::vector<Metric>& dcgm_metrics() {
   return kMetrics;
 }
 
-// The job that a process on the GPU belongs to; "slurm:4711" without its kind.
+// A process on the GPU that belongs to a job, or nullptr.
 const Process* job_on(const Snapshot& snapshot, const Gpu& gpu) {
   for (const Process& process : snapshot.processes) {
     const bool is_here = std::any_of(process.gpus.begin(), process.gpus.end(),
@@ -261,7 +261,7 @@ void add_states(const Snapshot& snapshot, Families& families) {
   }
 }
 
-// A family for each block and kind, as omnistat has it: rocm_ras_umc_correctable_count.
+// A family for each block and kind, named as omnistat does: rocm_ras_umc_correctable_count.
 void add_block_errors(const Snapshot& snapshot, Families& families) {
   struct Kind {
     const char* name;
@@ -294,7 +294,7 @@ void add_block_errors(const Snapshot& snapshot, Families& families) {
   }
 }
 
-// The largest ones by themselves, the rest of each GPU as pid="others".
+// One series for each of the largest uses; the rest of each GPU as pid="others".
 void add_processes(const Snapshot& snapshot, Families& families) {
   std::vector<std::pair<const Process*, const GpuUse*>> uses;
   for (const Process& process : snapshot.processes) {

@@ -1,5 +1,5 @@
-// A snapshot as Prometheus reads it (text format 0.0.4), under the names that dashboards of three
-// other exporters ask for, so that these go on working.
+// A snapshot in Prometheus' text format 0.0.4, with the metric names of three other exporters, so
+// that their dashboards keep working.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,18 @@
 namespace sonde::watch {
 
 enum class Naming {
-  kOmnistat,  // rocm_utilization_percentage{card="0"}, and what Sonde alone knows as sonde_*
+  kOmnistat,  // rocm_utilization_percentage{card="0"}; metrics only Sonde has are sonde_*
   kDme,       // AMD's device metrics exporter: gpu_gfx_activity{gpu_id="0",...}
   kDcgm       // NVIDIA's: DCGM_FI_DEV_GPU_UTIL{gpu="0",...}
 };
 
 std::optional<Naming> naming_of(std::string_view text);
 
-// Processes with the most memory have series of their own; the others are one, so that a node has a
-// bounded number of series whatever runs on it.
+// The processes with the most memory have series of their own; the others share one, so that the
+// number of series per node is bounded.
 constexpr size_t kMostProcessSeries = 256;
 
-// What is not known has no series. `host` is the node's name.
+// Unknown values have no series. `host` is the node's name.
 std::string exposition(const Snapshot& snapshot, Naming naming, const std::string& host);
 
 }  // namespace sonde::watch

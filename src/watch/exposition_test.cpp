@@ -1,5 +1,5 @@
-// What Prometheus is given, line by line; tests/watch reads a whole machine's with Prometheus' own
-// reader.
+// The text for Prometheus, line by line; tests/watch parses a whole machine's with Prometheus' own
+// parser.
 #include "watch/exposition.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Exposition, HasTheNamesOfOmnistat) {
   EXPECT_EQ(text.find("percentage{card=\"1\"}"), std::string::npos) << "it is asleep";
   EXPECT_EQ(text.find("gfx_deferred"), std::string::npos) << "its driver does not tell it";
   EXPECT_EQ(text.find("watts"), std::string::npos) << "nothing is known of power";
-  // The help of a family stands once, however many series it has.
+  // A family's help appears once, however many series it has.
   const std::string help = "# HELP rocm_temperature_celsius";
   EXPECT_EQ(text.find(help), text.rfind(help));
 }

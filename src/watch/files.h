@@ -1,5 +1,5 @@
-// Files that are read at every look, kept open. Those that are not there are asked for again and
-// again, because a card can come back.
+// Files that are read at every poll, kept open. Missing files are tried again each time, because a
+// card can come back.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace sonde::watch {
 
 class Files {
  public:
-  // The text without blanks around it; nullopt: see error().
+  // The text without surrounding spaces; nullopt: see error().
   std::optional<std::string> text(const std::string& path);
   std::optional<std::string> bytes(const std::string& path);
   std::optional<int64_t> number(const std::string& path);

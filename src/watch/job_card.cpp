@@ -15,11 +15,12 @@ namespace {
 using report::Kind;
 using report::Value;
 
-constexpr double kIdlePercent = 1;      // a GPU whose mean use is below this was idle
-constexpr double kJoulesPerWh = 3600;   // W x s
-constexpr double kMostGapShare = 0.05;  // of a GPU's time without power, before it is said
+constexpr double kIdlePercent = 1;     // a GPU whose mean use is below this was idle
+constexpr double kJoulesPerWh = 3600;  // W x s
+// The share of a GPU's time that may lack power samples without a remark.
+constexpr double kMostGapShare = 0.05;
 
-// Of one figure of one GPU, weighted by time.
+// One figure of one GPU, weighted by time.
 struct Course {
   double integral =
       0;  // value x nanoseconds: whole numbers, so that a constant's mean is the constant
@@ -39,7 +40,7 @@ struct GpuCard {
   double seconds() const { return static_cast<double>(end_ns - begin_ns) / 1e9; }
 };
 
-// `samples` of one figure follow each other; each ends the part that the one before it has not.
+// Sums up each figure over time. Where samples of a figure overlap, the earlier one counts.
 std::vector<GpuCard> cards_of(const Job& job) {
   std::vector<JobSample> samples = job.samples;
   std::sort(samples.begin(), samples.end(), [](const JobSample& a, const JobSample& b) {
@@ -108,7 +109,7 @@ report::Table table_of(const Job& job, std::vector<GpuCard>& cards) {
   return table;
 }
 
-// What the sums leave out, and who did nothing.
+// Remarks on what the sums lack, and on idle GPUs.
 void add_remarks(const Job& job, std::vector<GpuCard>& cards, report::Section& section) {
   std::vector<std::string> idle, without_power, partly;
   for (size_t i = 0; i < cards.size(); ++i) {

@@ -1,5 +1,5 @@
-// What a job had of its GPUs: use, memory, power and energy of each, and which were idle, from the
-// metrics of its recordings. Used by `sonde job-report`.
+// How a job used its GPUs: utilisation, memory, power and energy of each, and which were idle, from
+// the metrics of its recordings. Used by `sonde job-report`.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace sonde::watch {
 
 enum class JobFigure { kBusy, kMemory, kPower, kTemperature };
 
-// A value that held from start to end. GPUs are numbers of Job::gpus.
+// A value that held from start to end. GPUs are indexes into Job::gpus.
 struct JobSample {
   size_t gpu;
   JobFigure figure;
@@ -21,8 +21,8 @@ struct JobSample {
 };
 
 struct JobGpu {
-  std::string node;  // "" where the recording does not tell
-  int64_t id;        // in its node
+  std::string node;  // "" if the recording does not say
+  int64_t id;        // within its node
 };
 
 struct Job {
@@ -31,7 +31,7 @@ struct Job {
   std::vector<JobSample> samples;  // in any order
 };
 
-// Where several recordings of one node tell of a GPU at the same time, what began earlier counts.
+// If several recordings of a node cover a GPU at the same time, the one that began earlier counts.
 report::Report job_report(const Job& job);
 
 }  // namespace sonde::watch

@@ -1,4 +1,4 @@
-// Cards of jobs whose figures are computed by hand.
+// Job cards against figures computed by hand.
 #include "watch/job_card.h"
 
 #include <gtest/gtest.h>
@@ -55,13 +55,13 @@ TEST(JobCard, WeightsByTime) {
             std::vector<std::string>{"Idle, less than 1 % busy in the mean: GPU 1 of n1."});
 }
 
-// Two ranks of a node each recorded it: the second tells 5 s that the first does not.
+// Two ranks of a node each recorded the GPU: the second recording covers 5 s more.
 TEST(JobCard, CountsAGpuOnceWhereRecordingsOverlap) {
   Job job = two_gpus();
   job.samples.push_back(sample(0, Figure::kPower, 2, 45, 200));
   std::reverse(job.samples.begin(), job.samples.end());
   const report::Report report = job_report(job);
-  // From 0 to 10 what began first counts, 400 W; the second recording has from 10 to 45.
+  // From 0 to 10 the recording that began first counts, 400 W; the second one counts from 10 to 45.
   EXPECT_EQ(cell(report, 0, "energy_wh"), report::Value((10 * 400.0 + 35 * 200.0) / 3600));
   EXPECT_EQ(cell(report, 0, "told_ns"), report::Value(45 * kSecond));
 }

@@ -11,10 +11,10 @@ namespace sonde::watch {
 namespace {
 
 constexpr double kBusy = 90, kIdle = 5;   // percent
-constexpr double kLittlePower = 0.4;      // of the cap; at rest cards take 10 to 25 %
+constexpr double kLittlePower = 0.4;      // of the cap; idle cards draw 10 to 25 %
 constexpr double kFull = 0.95;            // of the memory
 constexpr double kNearLimit = 5;          // degrees
-constexpr double kHotWithoutLimit = 100;  // degrees, where the card tells no limit
+constexpr double kHotWithoutLimit = 100;  // degrees, for cards that report no limit
 constexpr double kMentionedThrottle = 5;  // percent of the time
 
 class Judge {
@@ -32,7 +32,7 @@ class Judge {
     snapshot_.alerts.push_back({severity, gpu.number, what, std::move(why)});
   }
 
-  // Of a card with two dies, the second has a sensor that says 0 and no limit.
+  // Of a card with two dies, the second die's sensor reads 0 and has no limit.
   void pair_dies() {
     Gpu* last = nullptr;
     std::vector<Gpu*> by_address;
@@ -111,9 +111,9 @@ class Judge {
             *gpu.busy_percent, *sensor.power_w, *sensor.power_cap_w));
   }
 
-  // A GPU that a job holds and does not use while its others work.
+  // Finds GPUs that a job holds and leaves idle while its other GPUs work.
   void look_for_idle() {
-    std::map<std::string, std::map<int64_t, int64_t>> jobs;  // GPU: a process
+    std::map<std::string, std::map<int64_t, int64_t>> jobs;  // GPU -> a process
     for (const Process& process : snapshot_.processes) {
       const std::string owner =
           process.job.empty() ? "process " + std::to_string(process.pid) : "job " + process.job;
@@ -161,7 +161,7 @@ std::vector<Throttle> nvidia_throttles(uint64_t bits) {
     uint64_t bit;
     const char* reason;
   };
-  // Idle, and clocks that somebody has set, hold nothing down.
+  // Idling, and clocks set by a user, do not count as throttling.
   constexpr Bit kBits[] = {
       {0x4, "power limit"}, {0x8, "hardware slowdown"}, {0x10, "in step with others"},
       {0x20, "hot"},        {0x40, "hot (hardware)"},   {0x80, "power brake"},

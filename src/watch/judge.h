@@ -1,4 +1,5 @@
-// What a snapshot means: alerts with their reasons, dies that share a power sensor, bits in words.
+// Interpreting a snapshot: alerts with their reasons, dies that share a power sensor, throttling in
+// words.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@ namespace sonde::watch {
 // Fills in Gpu::power_of and the alerts.
 void judge(Snapshot& snapshot);
 std::vector<Throttle> nvidia_throttles(uint64_t bits);
-// "power limit 62 %, hot"; "" if nothing holds it down.
+// "power limit 62 %, hot"; "" if nothing throttles it.
 std::string throttle_text(const Gpu& gpu);
-// Power and cap of the card that the GPU is a die of.
+// The GPU with the power sensor of the card that this GPU is a die of.
 const Gpu& power_sensor(const Snapshot& snapshot, const Gpu& gpu);
 
 }  // namespace sonde::watch

@@ -1,5 +1,5 @@
-// What a process runs on GPUs now, as the full screen shows it: the operations of the last seconds
-// by name. Where they come from is in cli/monitor_kernels.h.
+// What a process currently runs on GPUs, as the full screen shows it: the operations of the last
+// seconds by name. cli/monitor_kernels.h gets them.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct LiveKernel {
 
 struct LiveKernels {
   int64_t pid = 0;
-  std::string source;               // where it is from, or why there is nothing
-  double span_s = 0;                // that the figures are of
-  std::vector<LiveKernel> kernels;  // the one with the most time first
-  LiveKernel all;                   // of them, and of those that are left out
+  std::string source;               // where the data comes from, or why there is none
+  double span_s = 0;                // the time that the figures cover
+  std::vector<LiveKernel> kernels;  // by time, the longest first
+  LiveKernel all;                   // the sum, including those left out
 };
 
 }  // namespace sonde::watch

@@ -17,7 +17,7 @@ constexpr double kThousandth = 1e-3;
 constexpr unsigned long long kUnknownBytes = ~0ull;
 constexpr unsigned kMostProcesses = 4096;
 
-// GT/s of a lane, by the generation of PCIe.
+// GT/s per lane, by PCIe generation.
 Real transfers_of(unsigned generation) {
   constexpr double kRates[] = {2.5, 5, 8, 16, 32, 64};
   if (generation == 0 || generation > std::size(kRates)) return std::nullopt;
@@ -119,7 +119,7 @@ void NvidiaGpus::read(nvml::Device device, Gpu& gpu) {
   read_link(device, gpu);
 }
 
-// A process that computes and draws is in both lists, with the same memory.
+// A process that uses both compute and graphics is in both lists, with the same memory.
 void NvidiaGpus::read_processes(nvml::Device device, int64_t gpu, std::vector<ProcessUse>& uses) {
   const nvml::Calls& calls = nvml_.calls();
   for (const auto call : {calls.compute_processes, calls.graphics_processes}) {
@@ -127,7 +127,7 @@ void NvidiaGpus::read_processes(nvml::Device device, int64_t gpu, std::vector<Pr
     std::vector<nvml::Process> found(64);
     int error = nvml::kTooSmall;
     auto count = static_cast<unsigned>(found.size());
-    // The number that is asked for may be out of date by the next call.
+    // The count may be out of date by the next call.
     while ((error = call(device, &count, found.data())) == nvml::kTooSmall &&
            found.size() < kMostProcesses) {
       found.resize(2 * found.size());
@@ -164,7 +164,7 @@ std::vector<ProcessUse> NvidiaGpus::look(Snapshot& snapshot) {
     snapshot.gpus.push_back(std::move(gpu));
   }
   const auto problems = nvml_.take_problems();
-  // A machine without NVIDIA's driver has no NVIDIA GPUs; that is no news.
+  // A machine without NVIDIA's driver has no NVIDIA GPUs; that is not worth a message.
   if (devices.empty()) return uses;
   for (const auto& problem : problems) {
     std::string line = fmt::format("gpu: {}: {}", problem.what, problem.why);

@@ -1,4 +1,4 @@
-// NVIDIA's GPUs by NVML, look after look. Used by Watcher.
+// Polls NVIDIA GPUs through NVML. Used by Watcher.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class NvidiaGpus {
  public:
   explicit NvidiaGpus(const std::string& library) : nvml_(library) {}
 
-  // Adds every GPU to the snapshot, behind those that are there, and tells who uses them.
+  // Appends every GPU to the snapshot, and returns which processes use them.
   std::vector<ProcessUse> look(Snapshot& snapshot);
 
  private:
@@ -25,7 +25,7 @@ class NvidiaGpus {
   void read_processes(monitor::nvml::Device device, int64_t gpu, std::vector<ProcessUse>& uses);
 
   monitor::Nvml nvml_;
-  std::vector<Gpu> fixed_;  // what does not change
+  std::vector<Gpu> fixed_;  // constant properties
 };
 
 }  // namespace sonde::watch

@@ -23,7 +23,8 @@ using monitor::read_file;
 
 constexpr size_t kCommandBytes = 512;
 
-// Numbers of /proc/PID/stat from the third field on, which stands behind the name's last bracket.
+// The numbers of /proc/PID/stat from the third field on, which follows the last bracket of the
+// name.
 struct Stat {
   int64_t cpu_ticks = 0, rss_pages = 0;
   uint64_t begun = 0;
@@ -114,7 +115,7 @@ bool Processes::describe(Process& process, int64_t now_ns) {
 
 void Processes::read_uses(const std::string& folder, const std::vector<AmdGpu>& cards,
                           int64_t now_ns, Process& process) {
-  std::map<int64_t, int64_t> queues;  // by KFD's number of the GPU
+  std::map<int64_t, int64_t> queues;  // by KFD's GPU id
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder + "/queues", error)) {
     if (const auto id = number_in(entry.path().string() + "/gpuid")) ++queues[*id];
@@ -126,7 +127,7 @@ void Processes::read_uses(const std::string& folder, const std::vector<AmdGpu>& 
     use.gpu = card.fixed.number;
     use.vram_bytes = vram;
     use.queues = queues[card.card.kfd_id];
-    // KFD has these files of every GPU, also of those that the process only looked at.
+    // KFD has these files for every GPU, even those that the process merely opened.
     if (vram.value_or(0) == 0 && use.queues == 0) continue;
     use.cus = number_in(folder + "/stats_" + id + "/cu_occupancy");
     use.evicted_ms = number_in(folder + "/stats_" + id + "/evicted_ms");
@@ -168,7 +169,7 @@ void Processes::look(Snapshot& snapshot, const std::vector<AmdGpu>& cards,
     for (const ProcessUse& other : others) {
       if (other.pid == pid) process.gpus.push_back(other.use);
     }
-    // KFD keeps a process until its memory is freed.
+    // KFD keeps a process listed until its memory is freed.
     if (!described && process.gpus.empty()) continue;
     snapshot.processes.push_back(std::move(process));
   }

@@ -1,6 +1,5 @@
-// The processes on GPUs: on which they have memory and queues, which KFD tells of AMD's, and what
-// they are. The GPU time of a process is not among it, because KFD does not count it. Used by
-// Watcher.
+// The processes on GPUs: where they have memory and queues, which KFD reports for AMD GPUs, and
+// what they are. There is no GPU time per process, because KFD does not count it. Used by Watcher.
 #pragma once
 
 #include <map>
@@ -15,7 +14,7 @@
 
 namespace sonde::watch {
 
-// What another driver than KFD tells.
+// A use that another driver than KFD reports.
 struct ProcessUse {
   int64_t pid = 0;
   GpuUse use;
@@ -25,15 +24,15 @@ class Processes {
  public:
   explicit Processes(const monitor::Roots& roots) : roots_(roots) {}
 
-  // `cards` are those that the snapshot's AMD GPUs were read from, `others` who uses the others.
+  // `cards` are the cards that the snapshot's AMD GPUs come from, `others` the uses of other GPUs.
   void look(Snapshot& snapshot, const std::vector<AmdGpu>& cards,
             const std::vector<ProcessUse>& others);
-  // Fills in what /proc says of a process; false if there is none.
+  // Fills in what /proc says about a process; false if it does not exist.
   bool describe(Process& process, int64_t now_ns);
 
  private:
   struct Known {
-    uint64_t begun = 0;  // of /proc/PID/stat: another process of that number begins later
+    uint64_t begun = 0;  // from /proc/PID/stat: tells apart processes that reuse a pid
     Process fixed;
     int64_t time_ns = 0, cpu_ticks = 0;
     std::map<int64_t, int64_t> sdma_us;  // by GPU

@@ -1,6 +1,6 @@
 // Snapshot: the state of the GPUs, of the processes that use them and of the host at one moment, as
-// plain values. Made by Watcher (watcher.h), interpreted by judge.h, shown by tables.h. What is not
-// known is not there.
+// plain values. Made by Watcher (watcher.h), interpreted by judge.h, shown by tables.h. Unknown
+// values are absent.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ using Whole = std::optional<int64_t>;
 
 enum class GpuState {
   kAwake,
-  kAsleep,  // suspended by the kernel; only what needs no waking was read
-  kGone,    // was there before
+  kAsleep,  // suspended by the kernel; only files that do not wake it were read
+  kGone,    // was there earlier
 };
 
-// Why clocks are held down, and for which share of the time since the look before, where the
-// firmware tells it.
+// Why clocks are throttled, and in which share of the time since the previous poll, if the firmware
+// reports that.
 struct Throttle {
   std::string reason;
   Real percent;
@@ -34,21 +34,21 @@ struct Partition {
   Real busy_percent;  // mean of its compute dies
 };
 
-// A number of gpu_metrics as it stands there.
+// A field of gpu_metrics, as stored there.
 struct TableValue {
   std::string field;  // "xcp0.gfx_busy_inst[2]"
   Whole value;
   std::string unit;
 };
 
-// Errors that a block of the GPU has counted, "umc", since the driver was loaded.
+// Errors counted by a block of the GPU ("umc") since the driver was loaded.
 struct BlockErrors {
   std::string block;
   Whole corrected, uncorrected, deferred;
 };
 
 struct Gpu {
-  int64_t number = 0;   // as the runtimes count them
+  int64_t number = 0;   // in the runtimes' numbering
   std::string address;  // "0000:c1:00.0"
   std::string vendor;   // "AMD", "NVIDIA"
   std::string name, target, unique_id, serial, device_id;
@@ -58,10 +58,10 @@ struct Gpu {
   Whole vram_used_bytes, vram_total_bytes, gtt_used_bytes, gtt_total_bytes;
   Real power_w, power_cap_w, energy_j;
   Real edge_c, junction_c, memory_c;
-  Real junction_limit_c, memory_limit_c;  // where the card slows down or stops
+  Real junction_limit_c, memory_limit_c;  // where the card throttles or shuts down
   Real sclk_mhz, mclk_mhz, fan_percent, fan_rpm;
   Whole pcie_lanes;
-  Real pcie_gts;  // GT/s of a lane
+  Real pcie_gts;  // GT/s per lane
   Real xgmi_read_bytes_s, xgmi_written_bytes_s;
   Whole xgmi_read_kb, xgmi_written_kb;  // over all links, since the driver was loaded
   std::vector<BlockErrors> block_errors;
@@ -70,11 +70,11 @@ struct Gpu {
   Whole compute_units;
   std::vector<Throttle> throttles;
   std::vector<Partition> partitions;
-  Whole power_of;  // the GPU whose power sensor is that of both: two dies of one card
+  Whole power_of;  // the GPU with the power sensor of both dies of a card
 
   std::string table_version;            // of gpu_metrics
-  std::vector<TableValue> table;        // if asked for
-  std::vector<std::string> unreadable;  // what is there and cannot be read, and why
+  std::vector<TableValue> table;        // if requested
+  std::vector<std::string> unreadable;  // what exists and cannot be read, and why
 };
 
 // A process on one GPU.
@@ -82,7 +82,7 @@ struct GpuUse {
   int64_t gpu = 0;
   Whole vram_bytes;
   Whole cus;          // with waves at the moment of reading
-  Real sdma_percent;  // of the time since the look before
+  Real sdma_percent;  // of the time since the previous poll
   Whole evicted_ms, sdma_us;
   Whole queues;
 };
@@ -108,13 +108,13 @@ struct Host {
   Real cpu_percent, load1;
   Whole cores;
   Real memory_used_bytes, memory_available_bytes, swap_used_bytes;
-  Real cpu_pressure, io_pressure, memory_pressure;  // percent of the time that some task waited
+  Real cpu_pressure, io_pressure, memory_pressure;  // percent of the time in which some task waited
   Real disk_read_bytes_s, disk_written_bytes_s, received_bytes_s, sent_bytes_s;
 };
 
 enum class Severity { kNote, kWarning, kTrouble };
 
-// What somebody who looks after the machine would like to be told, with the reason.
+// Something that an administrator would like to know, with the reason.
 struct Alert {
   Severity severity = Severity::kNote;
   Whole gpu;
@@ -129,7 +129,7 @@ struct Snapshot {
   std::vector<Process> processes;
   Host host;
   std::vector<Alert> alerts;
-  std::vector<std::string> missing;  // what cannot be read at all, and why
+  std::vector<std::string> missing;  // sources that cannot be read at all, and why
 
   const Gpu* gpu(int64_t number) const {
     for (const Gpu& each : gpus) {

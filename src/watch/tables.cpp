@@ -21,7 +21,7 @@ Value value_of(const Real& real) { return real ? Value(*real) : Value(); }
 Value value_of(const Whole& whole) { return whole ? Value(*whole) : Value(); }
 Value value_of(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
-// A column of a table of things, and how a thing fills it.
+// A column of a table of things, and how to fill it from a thing.
 template <typename Thing>
 struct Filled {
   Column column;
@@ -72,7 +72,7 @@ Filled<Gpu> throttled() {
           [](const Gpu& gpu) { return value_of(throttle_text(gpu)); }};
 }
 
-// What people see of the power of a die that has no sensor is that of its card.
+// A die without a sensor names the GPU whose sensor covers it.
 Filled<Gpu> card_power(const Snapshot& snapshot, const char* key, const char* title,
                        Real Gpu::*member) {
   return {Column{key, title, Kind::kText, false, 7}, [&snapshot, member](const Gpu& gpu) {
@@ -179,7 +179,7 @@ std::vector<Filled<Gpu>> data_columns(const Snapshot& snapshot) {
   return columns;
 }
 
-// "0,3": on which GPUs; with what, if they differ.
+// The GPUs of a process: "0,3".
 std::string gpus_text(const Process& process) {
   std::string text;
   for (const GpuUse& use : process.gpus) {

@@ -1,5 +1,5 @@
-// A snapshot as a report: a few tables for people, or everything for programs. The first section is
-// always that of the GPUs.
+// A snapshot as a report: a few tables for people, or everything for programs. The GPUs are always
+// the first section.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 namespace sonde::watch {
 
 enum class Detail {
-  kBrief,  // what fits a terminal
-  kAll,    // tables of clocks, links, health and partitions too
-  kData,   // every value, one row a GPU
+  kBrief,  // what fits on a terminal
+  kAll,    // also tables of clocks, links, health and partitions
+  kData,   // every value, one row per GPU
 };
 
 report::Report report_of(const Snapshot& snapshot, Detail detail);
 // "2026-11-23T09:30:00.250Z"
 std::string time_text(int64_t unix_time_ns);
 const char* state_text(GpuState state);
-// The hottest of its sensors.
+// The temperature of its hottest sensor.
 Real hottest_c(const Gpu& gpu);
 
 }  // namespace sonde::watch

@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kHistory = 600;
 constexpr int kNameAt = 4, kPercentWidth = 6, kMemoryWidth = 16, kPowerWidth = 10;
-constexpr int kWide = 100;  // columns of a terminal that has room for more than the least
+constexpr int kWide = 100;  // columns of a terminal with room for the optional columns
 
-// Where the columns of the GPUs begin.
+// Where the columns of the GPU table begin.
 struct Columns {
   explicit Columns(int width) {
     const bool wide = width >= kWide;
@@ -80,8 +80,8 @@ void View::take(Snapshot snapshot) {
   if (gpu_ >= snapshot_.gpus.size()) gpu_ = 0;
 }
 
-// The GPUs first, then each part what it needs at least; what no process needs is for the plots and
-// the alerts.
+// The GPUs come first, then the minimum of each part; rows that the processes do not need go to the
+// plots and the alerts.
 View::Room View::divide(int rows) const {
   Room room;
   int left = rows - 2;  // the title and the keys
@@ -91,7 +91,7 @@ View::Room View::divide(int rows) const {
     return got;
   };
   const int gpus = std::max<int>(1, static_cast<int>(snapshot_.gpus.size()));
-  const int least = processes_ ? 4 : 0;  // of the processes
+  const int least = processes_ ? 4 : 0;  // rows for the processes
   room.gpus = take(std::min(gpus + 1, std::max(2, left - least)));
   const int wanted =
       processes_ ? std::max<int>(least, static_cast<int>(shown_processes().size()) + 1) : 0;
@@ -225,7 +225,7 @@ int View::draw_gpus(Cells& cells, int row, int rows) const {
     return row + rows;
   }
   const size_t room = static_cast<size_t>(rows - 1);
-  const size_t first = gpu_ >= room ? gpu_ - room + 1 : 0;  // the marked one is shown
+  const size_t first = gpu_ >= room ? gpu_ - room + 1 : 0;  // keeps the selected GPU visible
   for (size_t i = 0; i < room && first + i < snapshot_.gpus.size(); ++i) {
     draw_gpu(cells, row + 1 + static_cast<int>(i), snapshot_.gpus[first + i]);
   }
@@ -390,7 +390,7 @@ void View::draw_processes(Cells& cells, int row, int rows) const {
     cells.put(at, 68, process.job, style, 11);
     cells.put(at, 80, process.rank, style, 4);
     const std::string where = process.container.empty() ? "" : "(" + process.container + ") ";
-    // Where the terminal is narrow, what runs is more than for whom.
+    // On a narrow terminal, the command matters more than the owner.
     const int command_at = cells.columns() < kWide ? 68 : 85;
     if (command_at == 68) cells.put(at, 68, std::string(60, ' '), style);
     cells.put(at, command_at, where + (process.command.empty() ? process.name : process.command),

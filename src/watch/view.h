@@ -1,5 +1,5 @@
-// The full screen of `sonde monitor`: snapshots and the keys of its user as a picture of cells.
-// Knows no terminal, so that tests can look at it.
+// The full screen of `sonde monitor`: turns snapshots and keys into a screen of cells. Does no
+// terminal I/O, so that tests can inspect it.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace sonde::watch {
 
-// Of one GPU, one value a look; -1 where nothing was known.
+// The history of one GPU, one value per poll; -1 if unknown.
 struct History {
   std::deque<double> busy, memory, power;
 };
@@ -28,16 +28,16 @@ class View {
 
   void take(Snapshot snapshot);
   Cells draw(int columns, int rows) const;
-  // A key: a character, or "up", "down", "left", "right", "page-up", "page-down", "home", "end",
-  // "tab", "enter", "escape", "backspace", "f1" ... "f10". False: the user wants to leave.
+  // Handles a key: a character, or "up", "down", "left", "right", "page-up", "page-down", "home",
+  // "end", "tab", "enter", "escape", "backspace", "f1" ... "f10". False: the user quits.
   bool press(const std::string& key);
 
-  // A line at the bottom, until the next key.
+  // Shows a line at the bottom until the next key.
   void tell(std::string message) { message_ = std::move(message); }
-  // The process that the user wants to be recorded, once.
+  // The process that the user asked to record; returned once.
   std::optional<int64_t> take_wish() { return std::exchange(wish_, std::nullopt); }
 
-  // The process whose kernels the user wants to see, or 0 for no longer any, once.
+  // The process whose kernels the user asked to see, or 0 to stop showing them; returned once.
   std::optional<int64_t> take_kernels_wish() { return std::exchange(kernels_wish_, std::nullopt); }
   void show(std::optional<LiveKernels> kernels) { kernels_ = std::move(kernels); }
 
@@ -70,8 +70,8 @@ class View {
   bool utf8_;
   Snapshot snapshot_;
   std::map<std::string, History> histories_;  // by address
-  size_t gpu_ = 0;                            // the one that is plotted
-  size_t process_ = 0;                        // the one that is marked
+  size_t gpu_ = 0;                            // the plotted one
+  size_t process_ = 0;                        // the selected one
   Sort sort_ = Sort::kMemory;
   bool reversed_ = false, paused_ = false, help_ = false;
   bool plots_ = true, alerts_ = true, processes_ = true;

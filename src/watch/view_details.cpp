@@ -1,4 +1,4 @@
-// What the table of GPUs has no column for, of the GPU that is plotted.
+// Details of the plotted GPU that have no column in the table of GPUs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string errors_text(const Gpu& gpu) {
   return blocks.empty() ? text : text + " (" + blocks + ")";
 }
 
-// The partitions' modes, and how busy each is where there are several.
+// The partition modes, and how busy each partition is if there are several.
 std::string partitions_text(const Gpu& gpu) {
   std::string text = gpu.compute_partition;
   if (!gpu.memory_partition.empty()) text += (text.empty() ? "" : " ") + gpu.memory_partition;
@@ -47,7 +47,7 @@ std::string partitions_text(const Gpu& gpu) {
   return text + (text.empty() ? "" : " ") + "busy " + busy + " %";
 }
 
-// The most wanted first: what there is no room for is left out.
+// The most useful details first: those that do not fit are left out.
 std::vector<std::string> details_of(const Gpu& gpu) {
   std::vector<std::string> words;
   const auto add = [&](std::string text) {
@@ -78,7 +78,7 @@ std::vector<std::string> details_of(const Gpu& gpu) {
 
 }  // namespace
 
-// Returns how many rows it took.
+// Returns the number of rows it used.
 int View::draw_details(Cells& cells, int row, int rows) const {
   const Gpu& gpu = snapshot_.gpus[gpu_];
   if (gpu.state != GpuState::kAwake) return 0;

@@ -1,4 +1,4 @@
-// The kernels of one process, in the place of the plots.
+// The kernels of one process, shown instead of the plots.
 #include <fmt/format.h>
 
 #include <algorithm>

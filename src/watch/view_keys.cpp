@@ -1,4 +1,4 @@
-// What the keys do.
+// The keyboard commands.
 #include <algorithm>
 
 #include "watch/view.h"

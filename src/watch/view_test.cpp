@@ -1,4 +1,4 @@
-// The full screen without a terminal: every size, hostile names, and what is sent for a change.
+// The full screen without a terminal: every size, hostile names, and incremental updates.
 #include "watch/view.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ Snapshot busy_machine(int gpus, int processes) {
     gpu.vendor = "AMD";
     gpu.name = "A GPU\x1b[2J of a long name \xff\xe4\xb8\xad";
     gpu.state = i % 5 == 3 ? GpuState::kAsleep : GpuState::kAwake;
-    gpu.busy_percent = 10.0 * i + 300;  // more than can be
+    gpu.busy_percent = 10.0 * i + 300;  // out of range
     gpu.vram_used_bytes = int64_t{1} << 62;
     gpu.vram_total_bytes = i == 1 ? 0 : 1;
     gpu.power_w = 1e9;
@@ -53,7 +53,7 @@ void expect_clean(const std::string& sent) {
 TEST(View, AsksForARecordingOfWhatIsMarked) {
   View view(true);
   view.press("r");
-  EXPECT_EQ(view.take_wish(), std::nullopt);  // there is none
+  EXPECT_EQ(view.take_wish(), std::nullopt);  // no process is selected
   view.take(busy_machine(1, 3));
   view.press("down");
   view.press("r");
@@ -97,7 +97,7 @@ TEST(View, ShowsTheKernelsOfWhatIsMarked) {
   EXPECT_NE(view.take_kernels_wish(), wish);
   view.press("end");
   view.press("s");
-  EXPECT_EQ(view.take_kernels_wish(), 0);  // no longer
+  EXPECT_EQ(view.take_kernels_wish(), 0);  // stop showing them
 }
 
 TEST(View, PowerIsNotCutInTheMiddleOfANumber) {

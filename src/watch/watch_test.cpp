@@ -1,4 +1,4 @@
-// What snapshots mean, what processes belong to, and what two tables of gpu_metrics say together.
+// Alerts, what processes belong to, and rates from two gpu_metrics tables.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -33,7 +33,7 @@ const Alert* find(const Snapshot& snapshot, const std::string& what, int64_t num
 
 TEST(Judge, DiesOfACardShareASensor) {
   Snapshot snapshot;
-  // The order of the runtimes is not that of the bus.
+  // The runtimes' order differs from the bus order.
   snapshot.gpus = {gpu(0, "0000:d1:00.0"), gpu(1, "0000:c1:00.0"), gpu(2, "0000:d6:00.0"),
                    gpu(3, "0000:c6:00.0")};
   for (const int second : {2, 3}) {
@@ -50,7 +50,7 @@ TEST(Judge, DiesOfACardShareASensor) {
 TEST(Judge, CardsWithoutASensorAreNotDiesOfAnother) {
   Snapshot snapshot;
   snapshot.gpus = {gpu(0, "0000:01:00.0"), gpu(1, "0000:02:00.0"), gpu(2, "0000:03:00.0")};
-  snapshot.gpus[1].device_id = "0x1681";  // an APU beside it
+  snapshot.gpus[1].device_id = "0x1681";  // an APU in the same machine
   snapshot.gpus[1].power_cap_w = std::nullopt;
   snapshot.gpus[2].power_w = snapshot.gpus[2].power_cap_w = 0;
   snapshot.gpus[0].serial = "a";
@@ -113,7 +113,7 @@ TEST(Judge, AnIdleGpuOfAWorkingJob) {
   second.pid = 11;
   second.gpus.resize(1);
   second.gpus[0].gpu = 1;
-  other.pid = 12;  // all that it holds is idle: it may be waiting
+  other.pid = 12;  // all its GPUs are idle: it may be waiting
   other.gpus.resize(1);
   other.gpus[0].gpu = 2;
   snapshot.processes = {first, second, other};
@@ -160,7 +160,7 @@ TEST(Belongs, Containers) {
   EXPECT_EQ(belongs_of("0::/user.slice/user-1000.slice\n", "").container, "");
 }
 
-// A table 1.6 with the counters that rates are made of; offsets from its published layout.
+// A table of version 1.6 with the counters that rates need; offsets from its published layout.
 std::string table(uint32_t ticks, uint32_t power_limit, uint64_t read_kb) {
   std::string bytes(1664, '\xff');
   const auto put = [&](size_t at, auto value) { std::memcpy(&bytes[at], &value, sizeof value); };
@@ -182,7 +182,7 @@ TEST(AmdRates, ResidenciesAreSharesOfTheTime) {
   rates.take(*monitor::GpuMetricsTable::read(b), 3'000'000'000, second);
   EXPECT_EQ(throttle_text(second), "power limit 37 %");
   EXPECT_EQ(second.xgmi_read_bytes_s, 102400);
-  // The card was reset: its counters began anew.
+  // The card was reset: its counters restarted.
   rates.take(*monitor::GpuMetricsTable::read(a), 4'000'000'000, third);
   EXPECT_TRUE(third.throttles.empty());
   EXPECT_EQ(third.xgmi_read_bytes_s, std::nullopt);

@@ -15,7 +15,7 @@ namespace sonde::watch {
 
 using monitor::Id;
 
-// Takes what sources put.
+// Receives the values of metric sources.
 class Watcher::Values : public monitor::Round {
  public:
   explicit Values(int64_t now) { now_ns = now; }
@@ -74,7 +74,7 @@ Snapshot Watcher::look() {
   amd_.look(snapshot, options_.whole_table);
   std::vector<ProcessUse> uses;
   if (nvidia_ != nullptr) uses = nvidia_->look(snapshot);
-  // That there is no driver of AMD's is no news where another vendor's GPUs are.
+  // Not worth a message if another vendor's GPUs are there.
   if (amd_.cards().empty() && !snapshot.gpus.empty()) {
     std::erase_if(snapshot.missing,
                   [](const std::string& line) { return line.starts_with("AMD GPUs: "); });

@@ -1,5 +1,5 @@
-// Watcher: takes snapshots of this machine, or of a copy of its /proc and /sys. Rates are of the
-// time since the look before, so the first look has none. Used by the commands that watch.
+// Watcher: takes snapshots of this machine, or of a copy of its /proc and /sys. Rates refer to the
+// time since the previous poll, so the first snapshot has none. Used by the monitoring commands.
 //
 // It only reads, never opens anything in /dev of an AMD GPU, and wakes none.
 #pragma once
@@ -18,8 +18,8 @@ namespace sonde::watch {
 
 struct WatchOptions {
   monitor::Roots roots;
-  std::string nvml = "libnvidia-ml.so.1";  // "": none
-  bool whole_table = false;                // every number of gpu_metrics
+  std::string nvml = "libnvidia-ml.so.1";  // "": do not use it
+  bool whole_table = false;                // every field of gpu_metrics
 };
 
 class Watcher {
@@ -37,7 +37,7 @@ class Watcher {
   AmdGpus amd_;
   Processes processes_;
   std::vector<std::unique_ptr<monitor::Source>> host_;
-  std::unique_ptr<NvidiaGpus> nvidia_;  // null: not asked for
+  std::unique_ptr<NvidiaGpus> nvidia_;  // null: not used
 };
 
 }  // namespace sonde::watch
