@@ -14,23 +14,25 @@ namespace sonde::cpu {
 
 namespace {
 
-// The handler's own, before it goes on elsewhere, and what it must leave alone below the stack
-// pointer.
+// What the handler itself needs before it switches to its own stack, including the red zone below
+// the stack pointer.
 constexpr uint64_t kHandlerBytes = 1024;
-// Besides the registers' state, where the kernel does not tell the sum (before Linux 5.14).
+// Besides the register state, on kernels that do not report the sum (before Linux 5.14).
 constexpr uint64_t kFrameBytes = 1024;
 constexpr size_t kLeastAccepted = 2048;  // by the kernel
 constexpr int kMinimumStack = 51;        // AT_MINSIGSTKSZ
 constexpr int kGetPermitted = 0x1022;    // ARCH_GET_XCOMP_PERM
-constexpr unsigned kTiles = 18;          // AMX's registers, 8 KB, which a program has to ask for
-constexpr unsigned kTileSetup = 17;      // from which on they and their setup are stored
+// The AMX tile registers, 8 KB, which a program has to request.
+constexpr unsigned kTiles = 18;
+// XSAVE components from this one on are the tiles and their configuration.
+constexpr unsigned kTileSetup = 17;
 
 const struct sonde_agent* g_agent = nullptr;
 uint64_t g_frame_bytes = 0;
-uint64_t g_tile_bytes = 0;  // of these
+uint64_t g_tile_bytes = 0;  // part of g_frame_bytes
 uint32_t g_told = 0;
 
-// What AMX's registers take, which come last; 0: there are none.
+// The size of the AMX state, which comes last; 0 if there is none.
 uint64_t tile_bytes(unsigned all) {
   unsigned place = 0, size = 0, rest = 0;
   if (__get_cpuid_count(0xd, kTiles, &size, &place, &rest, &rest) == 0 || size == 0) return 0;
@@ -38,7 +40,7 @@ uint64_t tile_bytes(unsigned all) {
   return place != 0 && place < all ? all - place : 0;
 }
 
-// cpuid takes long in a virtual machine: only where a program has alternate stacks.
+// Called only if a program has alternate stacks: cpuid is slow in a virtual machine.
 void measure_frame() {
   unsigned all = 0, rest = 0;
   if (__get_cpuid_count(0xd, 0, &rest, &all, &rest, &rest) == 0) all = 512;
@@ -74,14 +76,14 @@ stack_t lent(ThreadSampler& sampler) {
   return ours;
 }
 
-// False, and nothing is done: the thread is on its alternate stack.
+// False, and nothing changes, if the thread is running on its alternate stack.
 bool exchange(const stack_t& stack, stack_t* before) {
   return syscall(SYS_sigaltstack, &stack, before) == 0;
 }
 
 bool has_room(const stack_t& stack) { return stack.ss_size >= needed_bytes(); }
 
-// Told once; counted each time.
+// Reported once per process, counted each time.
 void rest_for_want_of_room(ThreadSampler& sampler, const stack_t& stack) {
   rest(sampler);
   if (__atomic_exchange_n(&g_told, 1, __ATOMIC_RELAXED) != 0) return;
@@ -97,11 +99,12 @@ void rest_for_want_of_room(ThreadSampler& sampler, const stack_t& stack) {
 
 void prepare_stacks(const struct sonde_agent* agent) { g_agent = agent; }
 
-// A thread has none as a rule, so it is lent first, and given its own again where it has one.
+// A thread usually has no alternate stack, so ours is installed first, and the thread's own is
+// restored if it has one.
 void lend_stack(ThreadSampler& sampler) {
   stack_t now = {};
   const bool done = exchange(lent(sampler), &now);
-  if (!done) now = current_stack();  // the thread is on it
+  if (!done) now = current_stack();  // the thread is running on it
   if ((now.ss_flags & SS_DISABLE) != 0 || is_lent(sampler, now)) return;
   if (done) exchange(now, nullptr);
   if (!has_room(now)) rest_for_want_of_room(sampler, now);
@@ -129,7 +132,8 @@ int alternate_stack(const stack_t* wanted, stack_t* before, AlternateStack next)
   }
   int result = 0;
   if (wanted != nullptr && (wanted->ss_flags & SS_DISABLE) != 0) {
-    // While the program is on a stack of its own, the kernel refuses, as it would without us.
+    // While the program runs on its own alternate stack, the kernel refuses, as it would without
+    // us.
     result = is_lent(*self, now) ? 0 : next(wanted, nullptr);
     if (result == 0 && !is_lent(*self, now)) exchange(lent(*self), nullptr);
   } else if (wanted != nullptr) {

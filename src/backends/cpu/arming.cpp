@@ -13,7 +13,7 @@
 #include "backends/cpu/kernel_signals.h"
 #include "backends/cpu/signals.h"
 
-// As base/old_glibc.h has what more than one asks for.
+// A symbol version like those in base/old_glibc.h, which has the ones that several files need.
 __asm__(".symver pthread_getcpuclockid,pthread_getcpuclockid@GLIBC_2.2.5");
 
 namespace sonde::cpu {
@@ -23,34 +23,35 @@ namespace {
 const struct sonde_agent* g_agent = nullptr;
 uint64_t g_period_ns = 0;
 uint32_t g_by_event = 0;
-uint32_t g_from_timer = 0;  // the first sample, and the others by events
-uint32_t g_denied = 0;      // which cannot be had, as was found then
-bool g_turns_show = false;  // in the pages of events (turn_of)
+uint32_t g_from_timer = 0;  // the first sample comes from a timer, the others from events
+uint32_t g_denied = 0;      // events turned out not to be permitted
+bool g_turns_show = false;  // pages of perf events show context switches (turn_of)
 uint32_t g_silent = 0;
 agent::BoundedLock g_free_lock;
-agent::BoundedLock g_arming;  // whoever starts and ends clocks
-uint32_t g_left_behind = 0;   // how many threads could not, or more
+agent::BoundedLock g_arming;  // held while starting and stopping clocks
+uint32_t g_left_behind = 0;   // at most so many threads could not start their clock
 ThreadSampler* g_free = nullptr;
 ThreadSampler* g_all = nullptr;  // only ever grows
 
 void start_clocks_left_behind();
 
-// Not inlined: there is little room in what is preloaded into every program.
+// Not inlined, to keep the library that is preloaded into every program small.
 [[gnu::noinline]] bool acquire_arming() { return g_arming.acquire(); }
 
-// The clock that clock_gettime() has for the CPU time of a thread.
+// The clock id of a thread's CPU time, as clock_gettime() takes it.
 clockid_t cpu_clock_of(int tid) {
   return static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6);
 }
 
-// Of the calling thread, which libc has made, from what libc remembers: its clock's number has it.
+// The tid of the calling thread, without a system call: libc knows the id of its CPU clock, which
+// contains it.
 int tid_without_a_call() {
   clockid_t clock = 0;
   const bool known = pthread_getcpuclockid(pthread_self(), &clock) == 0 && (clock & 7) == 6;
   return known && ~(clock >> 3) > 0 ? ~(clock >> 3) : static_cast<int>(syscall(SYS_gettid));
 }
 
-// `least` and `range` are parts of a period, in 64ths.
+// `least` and `range` in 64ths of a period.
 uint64_t random_interval(ThreadSampler& self, uint64_t least, uint64_t range) {
   self.random = self.random * 6364136223846793005 + 1442695040888963407;
   return g_period_ns * least / 64 + (self.random >> 32) * g_period_ns / 64 * range / (1ull << 32);
@@ -58,8 +59,8 @@ uint64_t random_interval(ThreadSampler& self, uint64_t least, uint64_t range) {
 
 uint64_t next_interval(ThreadSampler& self) { return random_interval(self, 32, 64); }
 
-// Sets the next sample's time, from when the last one was due: one that came late, since timers
-// fire when the kernel's clock ticks, does not make the others late.
+// Sets the time of the next sample, counted from when the last one was due: a late sample (timers
+// fire at kernel ticks) must not delay the others.
 uint32_t schedule(ThreadSampler& self, int timer, uint64_t now_ns) {
   uint32_t missed = 0;
   self.due_ns += next_interval(self);
@@ -87,11 +88,11 @@ bool is_linux(unsigned long wanted_major, unsigned long wanted_minor) {
   return major > wanted_major || (major == wanted_major && minor >= wanted_minor);
 }
 
-// Since Linux 5.10 a CPU time timer waits until its thread returns to user mode; before that it may
-// end a system call with EINTR.
+// Since Linux 5.10, a CPU-time timer waits until its thread returns to user mode; before that it
+// may interrupt a system call, which then returns EINTR.
 bool timers_never_interrupt() { return is_linux(5, 10); }
 
-// Nothing is lost at a rate that the timers keep.
+// Only information, not a warning, if timers can keep up with the rate.
 void tell_denied() {
   const bool kept = g_period_ns * ticks_per_second() >= 1'000'000'000;
   g_agent->diagnostic(kept ? SONDE_INFO : SONDE_WARNING, "cpu",
@@ -106,7 +107,7 @@ bool open_starter(ThreadSampler& self, int number) {
   return self.starter.page != nullptr;
 }
 
-// The last of them has come: the thread is sampled by them alone.
+// All events are running: from now on the thread is sampled by them alone.
 void end_start(ThreadSampler& self) {
   double rate = 0;
   for (const Event& event : self.events) rate += 1.0 / static_cast<double>(event.period_ns);
@@ -119,8 +120,8 @@ void stop_timer(ThreadSampler& self) {
   if (timer >= 0) syscall(SYS_timer_delete, timer);
 }
 
-// At the first sample, which a timer was set for: an event costs a process or thread that ends
-// before that more than all else that recording does to it.
+// Called at the first sample, which a timer triggered: for a process or thread that ends before
+// that, opening an event would cost more than the rest of recording it.
 bool begin_events(ThreadSampler& self) {
   if (!g_arming.try_acquire()) return false;
   const bool wanted = clocks_are_events() && !is_silent() && self.rests == 0;
@@ -136,8 +137,8 @@ bool begin_events(ThreadSampler& self) {
   return opened;
 }
 
-// At a sample: starts the next event, with a period between 7/8 and 9/8 of so many periods as there
-// are events. Where it cannot now, at the next sample.
+// Called at a sample: starts the next event, with a period of kEvents sampling periods, varied by
+// 1/8. If that fails, the next sample tries again.
 void start_next_event(ThreadSampler& self) {
   if (self.starter.page == nullptr || !g_arming.try_acquire()) return;
   if (clocks_are_events() && !is_silent() && self.rests == 0 && self.starter.page != nullptr) {
@@ -148,7 +149,7 @@ void start_next_event(ThreadSampler& self) {
   g_arming.release();
 }
 
-// Of any thread of the process.
+// For any thread of the process.
 bool start_timer(ThreadSampler& self, int tid, int number, uint64_t now_ns) {
   struct sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
@@ -156,7 +157,7 @@ bool start_timer(ThreadSampler& self, int tid, int number, uint64_t now_ns) {
   event.sigev_value.sival_ptr = &self;
   event._sigev_un._tid = tid;
   int timer = -1;
-  // Not through libc, which keeps lists of its own.
+  // Bypasses libc, which keeps bookkeeping of its own for timers.
   if (syscall(SYS_timer_create, cpu_clock_of(tid), &event, &timer) != 0) return false;
   self.due_ns = now_ns;
   agent::store(self.timer, timer);
@@ -178,19 +179,19 @@ bool start_own_clock(ThreadSampler& self) {
          (self.begins != 0 && open_starter(self, number));
 }
 
-// Of a thread that holds the lock. Events take over at the first sample.
+// For another thread; the caller holds the lock. Events take over at its first sample.
 [[gnu::noinline]] void start_clock_of(ThreadSampler& other) {
   const int number = sampling_signal(), tid = agent::load_acquire(other.tid);
   uint64_t now_ns = 0;
   const bool wanted = number != 0 && tid != 0 && agent::load(other.rests) == 0;
   if (!wanted || !cpu_ns_of(tid, now_ns)) return;
-  if (other.last_cpu_ns == 0) other.last_cpu_ns = other.due_ns = now_ns;  // it waited
+  if (other.last_cpu_ns == 0) other.last_cpu_ns = other.due_ns = now_ns;  // it has been waiting
   other.begins = clocks_are_events();
   if (!start_timer(other, tid, number, other.due_ns)) g_agent->dropped("samples of a thread", 1);
 }
 
-// Of a thread that holds the lock: gives those a clock that got no turn, as where a thousand
-// threads begin at once on a busy machine.
+// The caller holds the lock. Starts the clocks of threads that did not get it in time, as when a
+// thousand threads begin at once on a busy machine.
 void start_clocks_left_behind() {
   if (agent::load(g_left_behind) == 0) return;
   agent::store(g_left_behind, 0u);
@@ -199,8 +200,8 @@ void start_clocks_left_behind() {
   }
 }
 
-// The calling thread, which waits, is known by now to who starts the clocks of such threads, and is
-// left to them: unless they may have looked before, or there is nobody.
+// Whether the calling thread can leave its clock to the thread that starts waiting clocks, which
+// can see it by now. It cannot if that thread may have looked before, or is gone.
 bool goes_on_waiting(ThreadSampler& self) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (g_agent->recording() == 0 && agent::load(agent::g_state.waited_for) != 0) return true;
@@ -221,7 +222,7 @@ void start_own_clock_in_turn(ThreadSampler& self) {
   }
 }
 
-// Samples that would have been taken of a thread that rests.
+// Counts the samples that a thread without sampling would have had.
 void count_rest(ThreadSampler& self) {
   uint64_t cpu_ns = 0;
   if (self.rests == 0 || self.tid == 0 || !cpu_ns_of(self.tid, cpu_ns)) return;
@@ -260,7 +261,7 @@ void prepare_arming(const struct sonde_agent* agent) { g_agent = agent; }
 
 void prepare_clocks(uint32_t period_ns) {
   g_period_ns = period_ns;
-  // A timer fires when the kernel's clock ticks, so it is too coarse for short periods.
+  // A timer fires at kernel ticks, so it is too coarse for short periods.
   const bool precise = g_period_ns * ticks_per_second() >= 2'000'000'000;
   g_from_timer = precise && timers_never_interrupt();
   g_turns_show = is_linux(4, 1);
@@ -326,7 +327,7 @@ void arm(ThreadSampler* sampler, bool with_clock) {
     sampler->rests_from_ns = sampler->last_cpu_ns;
     lend_stack(*sampler);
   }
-  // From here on others may start its clock.
+  // From here on, other threads may start its clock.
   const int tid = waits ? tid_without_a_call() : static_cast<int>(syscall(SYS_gettid));
   agent::store_release(sampler->tid, tid);
   if (!with_clock || (waits && goes_on_waiting(*sampler))) return;
@@ -338,7 +339,7 @@ void start_waiting_clocks() {
   if (!acquire_arming()) return;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   for (ThreadSampler* one = g_all; one != nullptr; one = one->next_of_all) {
-    // One that has not begun sees to itself.
+    // A thread that has not begun starts its own.
     if (agent::load_acquire(one->tid) == 0) continue;
     if (__atomic_exchange_n(&one->waits, 0, __ATOMIC_SEQ_CST) != 0) start_clock_of(*one);
   }
@@ -420,7 +421,7 @@ void arm_again_in_child(bool with_clock) {
 }
 
 uint32_t schedule_next(ThreadSampler& self, uint64_t cpu_ns, uint64_t elapsed_ns) {
-  // Not before, as each switch to a thread that has events takes the kernel a microsecond more.
+  // Not while recording is off: each switch to a thread with events costs the kernel a microsecond.
   if (self.begins != 0 && g_agent->recording() != 0 && begin_events(self)) return 0;
   const int timer = agent::load(self.timer);
   if (timer >= 0) return schedule(self, timer, cpu_ns);
@@ -439,7 +440,8 @@ void rest(ThreadSampler& self) {
   siginfo_t others[8], info;
   uint32_t count = 0;
   while (next_pending(mask, info) != 0) {
-    const bool of_event = info.si_code == POLL_IN;  // its page is gone, so it is not known any more
+    // Its page is gone, so is_of_a_clock() does not recognise it.
+    const bool of_event = info.si_code == POLL_IN;
     if (!of_event && !is_of_a_clock(info) && count < 8) others[count++] = info;
   }
   while (count > 0) send_again(others[--count]);

@@ -14,7 +14,7 @@ TEST(Arming, WhatEventsMissedIsCounted) {
   EXPECT_EQ(count_missed(*self, 10 * (kEvents + 4)), 4u);
 }
 
-// SIGFPE in the program before: a period of nothing was divided by.
+// This once raised SIGFPE in the program: a division by a period of 0.
 TEST(Arming, AStoppedTimersLateSignalHasMissedNothing) {
   const auto self = std::make_unique<ThreadSampler>();
   EXPECT_EQ(count_missed(*self, 10'000'000), 0u);

@@ -17,8 +17,8 @@
 #include "base/errno_keeper.h"
 #include "base/helper_thread.h"
 
-// What else records in such a process, if it is in this library (rocm/late): begins with the list
-// of what is wanted, and writes lines of what is recorded (+) and what is not, and why (-).
+// What else records in such a process, if this library contains it (rocm/late): begin takes the
+// list of wanted parts and writes a line for each that is recorded (+) or not, with the reason (-).
 extern "C" {
 __attribute__((weak)) void sonde_late_begin(const struct sonde_agent* agent, const char* parts,
                                             char* told, size_t room);
@@ -32,10 +32,10 @@ namespace {
 
 constexpr size_t kStackBytes = 256 * 1024;
 constexpr long kLookEveryNs = 20'000'000;
-constexpr long kHandlersEndNs = 10'000'000;  // longer than one takes
+constexpr long kHandlersEndNs = 10'000'000;  // longer than a handler takes
 
-uint32_t g_round = 0;  // of attaching; 0: this process is not attached
-uint32_t g_busy = 0;   // a recording is at work
+uint32_t g_round = 0;  // counts attachments; 0: not attached
+uint32_t g_busy = 0;   // a recording is in progress
 int g_own_tid = 0;
 char g_session[PATH_MAX];
 char g_parts[128];
@@ -113,7 +113,7 @@ bool join() {
   return g_round == 0 ? agent::attach_process(g_session) : agent::attach_process_again(g_session);
 }
 
-// For the recorder, which waits for it: a file of the session that is whole when it is there.
+// Reports to the recorder, which waits for the file: it is complete as soon as it exists.
 void tell(const char* name, const char* text) {
   char path[PATH_MAX + 16], part[PATH_MAX + 16];
   snprintf(path, sizeof path, "%s/%s", g_session, name);
@@ -182,9 +182,9 @@ ThreadSampler* adopt(ThreadSampler* own, const siginfo_t& info) {
 
 }  // namespace sonde::cpu
 
-// Called in a thread of the process that was stopped for it (record/attach.cpp), so it does as
-// little as it can. `text` is the session, and in a second line what is wanted of rocm/late. 0: the
-// session is joined, 1: another recording has the process, 2: there is no memory.
+// Called in a stopped thread of the process (record/attach.cpp), so it does as little as possible.
+// `text` is the session and, in a second line, what to record with rocm/late. Returns 0: joined the
+// session, 1: another recording has the process, 2: no memory.
 extern "C" __attribute__((visibility("default"))) int sonde_attach_v2(const char* text) {
   using namespace sonde::cpu;
   const sonde::ErrnoKeeper keep;

@@ -1,11 +1,11 @@
-// A process that runs already and is attached to (sonde record --pid): the library was brought in
-// while it ran, so its calls do not come through it, and its threads began without us.
+// Attaching to a running process (sonde record --pid): the library was injected while the process
+// ran, so the process' calls do not go through it, and its threads started without us.
 //
 // A thread of ours finds the others in /proc/self/task and gives each a timer on its CPU time,
-// which a thread notices only while it runs: no system call is ended early. At its first signal a
-// thread takes over what was prepared for it. When the recording ends the signal is given back, the
-// timers and our thread are gone, and the library stays, and does nothing, until the process is
-// attached again.
+// which fires only while the thread runs: no system call is interrupted. At its first signal, a
+// thread adopts the sampler that was prepared for it. When the recording ends, the signal, the
+// timers and our thread are released; the library stays, inactive, until the process is attached to
+// again.
 #pragma once
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 namespace sonde::cpu {
 
-// What the calling thread, which got this signal of a timer, is sampled with.
+// The sampler for the calling thread, which got this timer signal.
 ThreadSampler* adopt(ThreadSampler* own, const siginfo_t& info);
 
 }  // namespace sonde::cpu

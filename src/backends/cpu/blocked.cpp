@@ -17,7 +17,7 @@ namespace sonde::cpu {
 
 namespace {
 
-// What stands still for longer is recorded in pieces, so that little is lost when all is killed.
+// Longer waits are recorded in pieces, so that little is lost if the process is killed.
 constexpr uint64_t kLongestPiece = 100'000'000;
 constexpr size_t kStackBytes = 512 * 1024;
 
@@ -25,8 +25,8 @@ const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
 uint32_t g_own_module = 0;
 bool g_watching = false;
-agent::BoundedLock g_looking;  // whoever looks; in the end for good, by the thread that ends all
-int g_tid = 0;                 // of the thread that looks; 0: not known yet
+agent::BoundedLock g_looking;  // held while looking; at exit it is never released
+int g_tid = 0;                 // of the watching thread; 0: not known yet
 uint32_t g_leave = 0;
 uint64_t g_last_ns = 0;
 char g_packed[kPackedBytes];
@@ -37,7 +37,7 @@ char* put_text(char* end, const char* text) {
   return end;
 }
 
-// The whole file, which is small; the number of bytes, or -1.
+// Reads the whole file, which is small; returns its length, or -1.
 ssize_t read_syscall_file(int tid, char* text, size_t bytes) {
   char path[64], digits[12];
   char* digit = digits + sizeof digits - 1;
@@ -80,7 +80,7 @@ bool place_of(int tid, Place& place) {
   return count >= 3 && place.stack_pointer != 0 && place.pc != 0;
 }
 
-// What stood in one place goes into the file. False if that must be tried again later.
+// Records the wait so far. False: try again later.
 bool record(ThreadSampler& sampler) {
   BlockedThread& blocked = sampler.blocked;
   if (blocked.wall_ns == 0) return true;
@@ -93,7 +93,7 @@ bool record(ThreadSampler& sampler) {
   return true;
 }
 
-// Whether the thread stands still, with its stack then.
+// Takes the thread's stack; false if the thread is not blocked.
 bool take_blocked(ThreadSampler& sampler, int tid, uint64_t cpu_ns) {
   Moment& moment = sampler.blocked.moment;
   Place place;
@@ -136,7 +136,7 @@ void look_at_all() {
   }
 }
 
-// The last look, and what has not moved until then goes into the file.
+// Takes a last look, and records the waits that last until now.
 __attribute__((destructor)) void end_watch() {
   if (is_silent()) return;
   const ErrnoKeeper keep;
@@ -147,7 +147,8 @@ __attribute__((destructor)) void end_watch() {
   }
 }
 
-// Between a half and one and a half of the period, so that nothing is in step with it.
+// Between half and one and a half periods, so that the looks do not fall into step with the
+// program.
 uint64_t next_pause(uint64_t& random) {
   random = random * 6364136223846793005 + 1442695040888963407;
   return g_period_ns / 2 + (random >> 32) * g_period_ns / (uint64_t{1} << 32);

@@ -1,10 +1,10 @@
-// Looking at threads that do not run: from a thread of our own, at the rate at which running ones
-// are sampled. No signal is sent, so no system call is ended early.
+// Sampling of blocked threads: a thread of ours looks at them at the rate at which running ones are
+// sampled. It sends no signals, so it interrupts no system calls.
 //
-// A thread whose CPU clock stands still has not moved: neither has its stack, which is taken once
-// and recorded with the time for which it stood there. The kernel tells where a blocked thread left
-// user mode (/proc/self/task/TID/syscall); its clock, read before and after, tells whether what was
-// read belongs together.
+// A thread whose CPU clock has not advanced has not moved, and neither has its stack, which is
+// taken once and recorded with the time that the thread stayed there. The kernel says where a
+// blocked thread left user mode (/proc/self/task/TID/syscall); reading its CPU clock before and
+// after shows whether that data is consistent.
 #pragma once
 
 #include <stdint.h>
@@ -13,22 +13,22 @@
 
 namespace sonde::cpu {
 
-// Starts the thread, or leaves a diagnostic that says why not.
+// Starts the thread, or leaves a diagnostic with the reason why not.
 void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t own_module);
 
 // Where a thread left user mode. False if it runs, or is about to.
 bool where_blocked(int tid, uint64_t& pc, uint64_t& stack_pointer);
 
-// The thread did not come along to the child: another one is started.
+// In a forked child: starts another thread, since the parent's does not exist there.
 void watch_again_in_child();
 
-// Some calls are refused to a process of several threads: the one that looks is away between these
-// two. False: there is none.
+// Some calls fail in a process of several threads: the watching thread ends before them and is
+// started again after them. False: there was none.
 bool pause_watch();
 void resume_watch();
 
-// Until a thread of ours, which was told to end, is not known to the kernel any more; on a machine
-// however busy, for three seconds. 0: its number is not known yet.
+// Waits until the kernel no longer knows a thread of ours that was told to end; at most three
+// seconds. `its_tid` 0: not known yet.
 void wait_until_gone(const int& its_tid);
 
 }  // namespace sonde::cpu

@@ -1,4 +1,4 @@
-// The stack of the calling thread, for what unwinds it in tests and measurements.
+// The stack bounds of the calling thread, for tests and measurements of the unwinder.
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Cursor: reads a section of unwind information piece by piece. After a read beyond its end nothing
-// more is read. Runs in a signal handler.
+// Cursor: parses a section of unwind information. A read past the end fails, and so do all later
+// ones. Runs in a signal handler.
 #pragma once
 
 #include <stdint.h>

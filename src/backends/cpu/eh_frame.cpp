@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint8_t kOmitted = 0xff;
 
-// A pointer in one of the encodings that .eh_frame uses; the indirect ones are not needed here.
+// A pointer in one of the encodings that .eh_frame uses; the indirect ones do not occur here.
 uint64_t take_pointer(Cursor& cursor, uint8_t encoding) {
   if (encoding == kOmitted) return 0;
   const auto here = reinterpret_cast<uint64_t>(cursor.at());
@@ -43,7 +43,7 @@ uint64_t take_pointer(Cursor& cursor, uint8_t encoding) {
   return (encoding & 0x70) == 0x10 ? value + here : value;
 }
 
-// What the frames of one kind have in common.
+// The CIE: what several FDEs have in common.
 struct Common {
   uint64_t code_align = 1;
   int64_t data_align = 1;
@@ -59,7 +59,7 @@ struct Function {
   const uint8_t *instructions = nullptr, *end = nullptr;
 };
 
-// The body of an entry that starts with its length; nullptr if that is not within the module.
+// The body of a CIE or FDE that begins with its length; empty if it is not within the module.
 Cursor body_of(const Section& section, const uint8_t* entry) {
   const auto* limit = reinterpret_cast<const uint8_t*>(section.end);
   if (reinterpret_cast<uint64_t>(entry) < section.start) return {limit, limit};
@@ -88,7 +88,7 @@ bool read_augmentation(Cursor& cursor, const char* text, Common& common) {
     } else if (*text == 'S') {
       common.signal_frame = true;
     } else if (*text != 'B') {
-      break;  // not known: but its length is
+      break;  // unknown augmentation: skipped by its length
     }
   }
   if (!cursor.good() || after > cursor.end()) return false;
@@ -98,7 +98,7 @@ bool read_augmentation(Cursor& cursor, const char* text, Common& common) {
 
 bool read_common(const Section& section, const uint8_t* entry, Common& common) {
   Cursor cursor = body_of(section, entry);
-  if (cursor.take<uint32_t>() != 0) return false;  // no CIE
+  if (cursor.take<uint32_t>() != 0) return false;  // not a CIE
   const auto version = cursor.take<uint8_t>();
   char augmentation[8] = {};
   for (size_t i = 0; i < sizeof augmentation; ++i) {
@@ -132,7 +132,7 @@ bool read_function(const Section& section, const uint8_t* entry, Function& funct
   return cursor.good();
 }
 
-// The linker's table of all functions, sorted by address, each with its entry.
+// .eh_frame_hdr: the linker's table of all FDEs, sorted by address.
 const uint8_t* find_entry(const Section& section, uint64_t pc) {
   const auto header = reinterpret_cast<uint64_t>(section.header);
   if (header < section.start || header + 12 > section.end) return nullptr;
@@ -142,7 +142,7 @@ const uint8_t* find_entry(const Section& section, uint64_t pc) {
   const auto count_encoding = cursor.take<uint8_t>();
   const auto table = cursor.take<uint8_t>();
   take_pointer(cursor, pointer);
-  // Every linker writes it like this: 32-bit distances from the header.
+  // All linkers write this encoding: 32-bit offsets from the header.
   if (version != 1 || count_encoding != 0x03 || table != 0x3b) return nullptr;
   const auto count = cursor.take<uint32_t>();
   if (!cursor.good() || count > static_cast<uint64_t>(cursor.end() - cursor.at()) / 8) {
@@ -167,7 +167,7 @@ const uint8_t* find_entry(const Section& section, uint64_t pc) {
   return reinterpret_cast<const uint8_t*>(header + static_cast<uint64_t>(int64_t{entry}));
 }
 
-// Runs the instructions that describe a function, up to one address.
+// Executes a function's CFA program up to one address.
 class Machine {
  public:
   Machine(const Function& function, Rules& rules) : function_(function), rules_(rules) {}
@@ -180,7 +180,7 @@ class Machine {
   }
 
  private:
-  // Stops where the location has passed `offset`.
+  // Stops when the location passes `offset`.
   bool run_part(Cursor cursor, uint64_t offset) {
     uint64_t location = 0;
     while (cursor.more()) {
@@ -279,9 +279,9 @@ class Machine {
     }
   }
 
-  // Rules that only registers have which do not matter here, but for rbp saved by an expression.
+  // Operations on registers that do not matter here, except for rbp saved by an expression.
   bool other(uint8_t operation, Cursor& cursor) {
-    if (operation == 0x01) return false;  // set_loc: no compiler writes it
+    if (operation == 0x01) return false;  // set_loc: no compiler emits it
     const uint64_t which = cursor.unsigned_leb();
     const bool matters = which == kRbp || which == kReturnAddress;
     switch (operation) {
@@ -294,7 +294,7 @@ class Machine {
           rules_.rbp = Rules::Saved::kExpression;
           rules_.rbp_expression = place;
         }
-        // The return address of a signal's frame is found otherwise.
+        // The return address of a signal frame is found in another way.
         return which != kReturnAddress || function_.common.signal_frame;
       }
       case 0x14:  // val_offset

@@ -1,6 +1,6 @@
-// How a function of x86-64 code leaves its caller's registers findable, from the .eh_frame section
-// that every compiled file carries. Used by the unwinder for addresses that it meets for the first
-// time. Reads the section where it is mapped, allocates nothing, and never reads outside of the
+// Unwind rules for a function of x86-64 code, from the .eh_frame section that every compiled file
+// has: where the caller's registers are. The unwinder asks for an address that it meets for the
+// first time. Reads the section where it is mapped, allocates nothing, and never reads outside the
 // module, so it can run in a signal handler.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace sonde::cpu {
 
-// The registers that matter, numbered as DWARF does.
+// The registers that matter, by DWARF number.
 enum DwarfRegister : uint32_t { kRbp = 6, kRsp = 7, kReturnAddress = 16, kRegisters = 17 };
 
 struct Expression {
@@ -24,24 +24,24 @@ struct Rules {
   int64_t cfa_offset = 0;
   Expression cfa_expression;
   Saved rbp = Saved::kSame;
-  int64_t rbp_offset = 0;  // from the CFA, or in rbp_expression where it is
+  int64_t rbp_offset = 0;  // from the CFA, unless rbp_expression says where
   Expression rbp_expression;
   Saved return_address = Saved::kUndefined;
   int64_t return_offset = 0;
   bool signal_frame = false;
 };
 
-// A part of memory that may be read: a mapped module.
+// A readable part of memory: a mapped module.
 struct Section {
   uint64_t start = 0, end = 0;      // of the module
   const uint8_t* header = nullptr;  // its .eh_frame_hdr
 };
 
-// The rules at `pc`; false if the module has none for it, or none that are understood.
+// The rules at `pc`; false if the module has none for it, or none that this code understands.
 bool find_rules(const Section& section, uint64_t pc, Rules& rules);
 
-// A DWARF expression over registers and memory. `read(address, &word)` says whether it could be
-// read. `initial`: the value that is on the stack at the beginning, if `has_initial`.
+// A DWARF expression over registers and memory. `read(address, &word)` returns whether it could
+// read. `initial` is the value on the stack at the beginning, if `has_initial`.
 struct ExpressionInput {
   const uint64_t* registers = nullptr;  // kRegisters of them
   uint32_t known = 0;                   // bit n: register n is known

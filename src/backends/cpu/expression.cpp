@@ -1,4 +1,4 @@
-// DWARF expressions, as far as compilers write them into .eh_frame.
+// DWARF expressions, as far as compilers emit them in .eh_frame.
 #include "backends/cpu/cursor.h"
 #include "backends/cpu/eh_frame.h"
 
@@ -6,7 +6,7 @@ namespace sonde::cpu {
 
 namespace {
 
-// The stack of an expression. Reading below its end gives 0 and spoils the result.
+// The expression stack. A pop from the empty stack gives 0 and invalidates the result.
 class Values {
  public:
   void push(uint64_t value) {

@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What a handler returns to. Debuggers and unwinders know it by these very bytes.
+// The restorer of signal handlers. Debuggers and unwinders recognise it by exactly these bytes.
 asm(R"(
   .text
   .type sonde_cpu_restore, @function
@@ -47,7 +47,8 @@ void ignore(int number) {
 void install(int number, void (*handler)(int, siginfo_t*, void*), bool restart) {
   unsigned long flags = SA_SIGINFO | SA_ONSTACK | kHasRestorer;
   if (restart) flags |= SA_RESTART;
-  // The program's handlers wait for the few microseconds: none may leave ours by a longjmp.
+  // All signals are blocked for the few microseconds: no handler of the program may longjmp out of
+  // ours.
   set_action(number, {handler, flags, sonde_cpu_restore, ~uint64_t{0}});
 }
 

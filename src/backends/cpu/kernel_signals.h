@@ -1,5 +1,6 @@
-// Signals as the kernel has them, by system calls: libc's functions are the program's (and ours,
-// signal_calls.cpp), and a sanitizer in the program puts off the handlers installed by them.
+// Signals by raw system calls: libc's functions belong to the program (and are interposed,
+// signal_calls.cpp), and a sanitizer in the program delays handlers that were installed through
+// them.
 #pragma once
 
 #include <signal.h>
@@ -12,7 +13,7 @@ constexpr int kSignals = 64;
 constexpr uint64_t bit_of(int number) { return uint64_t{1} << (number - 1); }
 
 struct KernelAction {
-  void (*handler)(int, siginfo_t*, void*) = nullptr;  // or one of the two numbers below
+  void (*handler)(int, siginfo_t*, void*) = nullptr;  // or SIG_DFL or SIG_IGN
   unsigned long flags = 0;
   void (*restorer)() = nullptr;
   uint64_t mask = 0;  // of bit_of()
@@ -25,18 +26,18 @@ inline bool is_ignored(const KernelAction& action) {
 
 bool get_action(int number, KernelAction& action);
 bool set_action(int number, const KernelAction& action);
-// A signal that is ignored, for a moment even, is gone wherever it was still on its way.
+// Ignoring a signal, even for a moment, discards it if it is pending.
 void ignore(int number);
-// `restart`: system calls that it interrupts are begun again.
+// `restart`: system calls that it interrupts are restarted.
 void install(int number, void (*handler)(int, siginfo_t*, void*), bool restart);
 
-// Of the calling thread; what it was before.
+// Blocks signals in the calling thread; returns the previous mask.
 uint64_t block(uint64_t mask);
 uint64_t set_mask(uint64_t mask);
 
-// One that waits for the calling thread, which blocks it; 0: none.
+// Takes a pending signal of the calling thread, which blocks it; 0: none.
 int next_pending(uint64_t mask, siginfo_t& info);
-// To the calling thread again, as it was.
+// Sends it to the calling thread again, with the same siginfo.
 void send_again(const siginfo_t& info);
 
 }  // namespace sonde::cpu

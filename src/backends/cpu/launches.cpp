@@ -11,7 +11,7 @@ namespace sonde::cpu {
 
 namespace {
 
-// What this thread needs may be in the hands of another one that defines something.
+// The locks this thread needs may be held by another one that defines something.
 constexpr int kMostTries = 10;
 constexpr int kTriesWithoutPause = 3;
 
@@ -30,7 +30,7 @@ bool is_ours(uint32_t number) {
   return ours;
 }
 
-// The frames between the program's call and here.
+// Drops the innermost frames, between the program's call and here.
 void leave_out_ours(Stack& stack) {
   uint32_t ours = 0;
   while (ours < stack.count && is_ours(stack.frames[ours].module)) ++ours;
@@ -74,7 +74,7 @@ void take(void* argument) {
   }
 }
 
-// The registers that a caller may rely on, as they are in the function that this becomes part of.
+// Stores the callee-saved registers as they are in the function that this is inlined into.
 [[gnu::always_inline]] inline void note_registers(ucontext_t& context) {
   greg_t* const registers = context.uc_mcontext.gregs;
   memset(registers, 0, sizeof context.uc_mcontext.gregs);
@@ -96,8 +96,8 @@ void take(void* argument) {
       : "rax");
 }
 
-// On the stack where signals are handled, since the thread's may be almost full: no signal is
-// handled there meanwhile, and what would have been sampled is part of the next sample.
+// Runs on the handler's stack, since the thread's own may be almost full: a signal that arrives
+// meanwhile is not handled there, and its sample counts as part of the next one.
 void on_launch(uint64_t correlation) {
   ThreadSampler* self = this_sampler();
   if (self == nullptr || self->at_launch != 0) return;

@@ -1,13 +1,13 @@
-// The stack of a call that launches work of a device, taken by the calling thread itself at the
-// call's begin and written with the call's correlation: so the time of the operations has an exact
-// place in the program's code, not one by statistics.
+// The stack of a call that launches work on a device, taken by the calling thread itself when the
+// call begins, and written with the call's correlation: so the device time is attributed exactly to
+// a place in the program's code, not statistically.
 #pragma once
 
 #include "backends/cpu/sampler.h"
 
 namespace sonde::cpu {
 
-// Once. False: nobody wants these stacks.
+// Call once. False: nobody wants these stacks.
 bool prepare_launches(const struct sonde_agent* agent, uint32_t own_module);
 
 }  // namespace sonde::cpu

@@ -46,7 +46,7 @@ Line parse(const char* at, const char* end) {
   line.executable = end - at > 2 && at[2] == 'x';
   skip(at, end, ' ');
   line.offset = number(at, end, 16);
-  skip(at, end, ' ');  // the device comes next
+  skip(at, end, ' ');  // the device is next
   skip(at, end, ' ');
   line.inode = number(at, end, 10);
   while (at < end && *at == ' ') ++at;
@@ -59,7 +59,7 @@ bool is_vdso(const Line& line) {
   return line.path_bytes == 6 && memcmp(line.path, "[vdso]", 6) == 0;
 }
 
-// A file's mappings follow each other, with the room for its variables in between or behind.
+// Merges a file's mappings, which are adjacent, with its .bss in between or behind them.
 class Files {
  public:
   Files(TakeFile take, void* context) : take_(take), context_(context) {}
@@ -97,7 +97,7 @@ class Files {
 }  // namespace
 
 bool for_each_mapped_file(TakeFile take, void* context) {
-  // By system calls: libc's functions may end a thread that is being cancelled.
+  // Raw system calls: libc's functions are cancellation points.
   const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   Files files(take, context);
@@ -115,7 +115,7 @@ bool for_each_mapped_file(TakeFile take, void* context) {
       at = line_end + 1;
     }
     kept = static_cast<size_t>(end - at);
-    if (kept == sizeof text) kept = 0;  // no such line
+    if (kept == sizeof text) kept = 0;  // a line longer than the buffer; cannot happen
     memmove(text, at, kept);
   }
   files.finish();

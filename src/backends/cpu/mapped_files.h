@@ -1,5 +1,5 @@
-// The files that are mapped into this process to be executed, as the kernel lists them: without the
-// dynamic loader, whose own list is read under a lock that another thread may hold for long. Safe
+// The executable files that are mapped into this process, from the kernel's list: without the
+// dynamic loader, whose own list is protected by a lock that another thread may hold for long. Safe
 // in a signal handler.
 #pragma once
 
@@ -9,14 +9,14 @@
 namespace sonde::cpu {
 
 struct MappedFile {
-  uint64_t start = 0, end = 0;  // from its first byte on
-  const char* path = nullptr;   // not terminated; "[vdso]" for the kernel's own
+  uint64_t start = 0, end = 0;  // from the file's first byte on
+  const char* path = nullptr;   // not terminated; "[vdso]" for the vDSO
   size_t path_bytes = 0;
 };
 
 using TakeFile = void (*)(const MappedFile& file, void* context);
 
-// Those of which the beginning can be read. False: the list is not there.
+// Calls `take` for each file whose first page can be read. False: the kernel's list cannot be read.
 bool for_each_mapped_file(TakeFile take, void* context);
 
 }  // namespace sonde::cpu

@@ -16,7 +16,7 @@ namespace sonde::cpu {
 
 namespace {
 
-// What glibc 2.35 and newer fill in, as their dlfcn.h declares it; older headers lack it.
+// struct dl_find_object of glibc 2.35 and later; older headers lack it.
 struct FoundObject {
   unsigned long long flags;
   void* map_start;
@@ -29,7 +29,7 @@ using FindObject = int (*)(void*, FoundObject*);
 
 FindObject g_find_object = nullptr;
 const struct sonde_agent* g_second_definer = nullptr;
-Module g_modules[kMaxModules];  // 0 is none; they are never taken back
+Module g_modules[kMaxModules];  // number 0 is none; entries are never removed
 uint32_t g_count = 1;
 int g_adding = 0;
 
@@ -66,8 +66,8 @@ uint32_t add(const FoundObject& found) {
   return number;
 }
 
-// Without the loader: all files are looked for in the kernel's list when an address is in none of
-// them, but not again and again, since it may be of code made at run time.
+// Without the loader's help: an address that is in no known file triggers a scan of the kernel's
+// list, but not too often, since the address may belong to JIT code.
 constexpr int64_t kPauseNs = 100'000'000;
 constexpr size_t kPathRoom = 256 * 1024;
 uint32_t g_look = 0;
@@ -88,7 +88,7 @@ uint32_t find_mapped(uint64_t pc) {
   return 0;
 }
 
-// Fails where the file has become shorter, instead of faulting.
+// Unlike a load, does not fault if the file has been truncated.
 bool read_beginning(uint64_t from, char* to, size_t bytes) {
   const iovec local = {to, bytes};
   const iovec remote = {reinterpret_cast<void*>(from), bytes};
@@ -97,7 +97,7 @@ bool read_beginning(uint64_t from, char* to, size_t bytes) {
   return got == static_cast<ssize_t>(bytes) || (got < 0 && errno != EFAULT);
 }
 
-// Where the file would be if it began at 0, and its unwind table.
+// Sets the load bias and the unwind table from the program headers.
 bool read_segments(const MappedFile& file, Module& module) {
   char text[4096];
   ElfW(Ehdr) header;
@@ -195,7 +195,7 @@ BuildId build_id_in(const uint8_t* notes, uint64_t bytes, uint64_t align) {
   return {};
 }
 
-// From the file's own header, where it is mapped at the beginning of the module.
+// From the program headers, which are mapped at the beginning of the module.
 BuildId build_id_of(const Module& module) {
   const auto* start = reinterpret_cast<const uint8_t*>(module.section.start);
   ElfW(Ehdr) header;
@@ -265,7 +265,7 @@ uint32_t module_definition(uint32_t number, const struct sonde_agent* agent) {
   const BuildId id = build_id_of(module);
   const struct sonde_module description = {
       module.bias, module.section.start, module.section.end, path, id.bytes, id.size};
-  // Two threads may define the same one twice, which does no harm.
+  // Two threads may define the same module twice, which does no harm.
   const uint32_t definition = agent->define_module(&description);
   if (definition != 0) agent::store(place, definition);
   return definition;

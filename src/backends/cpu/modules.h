@@ -1,9 +1,10 @@
-// The files that are mapped and executed, each with a small number. A module is known from the
-// first address of it that is met; the dynamic loader says which it is, without a lock, or, before
-// glibc 2.35, the kernel's list of mappings. Safe in a signal handler and from several threads.
+// The executable files that are mapped, each with a small number. A module is registered when an
+// address in it is met for the first time; the dynamic loader, without its lock, says which file it
+// is, or, before glibc 2.35, the kernel's list of mappings. Safe in a signal handler and from
+// several threads.
 //
-// dl_iterate_phdr() is not used: it waits for the loader's lock, which another thread may hold
-// while it waits for memory that the interrupted thread has locked.
+// dl_iterate_phdr() is not used: it takes the loader's lock, whose holder may be waiting for an
+// allocator lock that the interrupted thread holds.
 #pragma once
 
 #include <stdint.h>
@@ -19,26 +20,27 @@ struct Module {
   uint32_t number = 0;  // 0: none
   uint64_t bias = 0;
   Section section;
-  const void* link_map = nullptr;  // of the loader, if that told
-  const char* path = nullptr;      // the program's may be empty
-  uint32_t seen = 0;               // in the kernel's list, by the number of the look at it
-  uint32_t definition[2] = {};     // its numbers at the two definers, 0: not defined yet
+  const void* link_map = nullptr;  // the loader's, if it was the source
+  const char* path = nullptr;      // empty for the program itself, possibly
+  uint32_t seen = 0;               // number of the last scan of the kernel's list that saw it
+  uint32_t definition[2] = {};     // its ids at the two definers, 0: not defined yet
 };
 
-// The number of the module that `pc` lies in, or 0.
+// The number of the module that contains `pc`, or 0.
 uint32_t module_of(uint64_t pc);
 const Module& module_at(uint32_t number);
-// Two may number modules and Python codes, each in its own way: the agent, and whoever is set here.
+// Modules and Python code objects can have ids at two definers: the agent, and the one set here.
 void set_second_definer(const struct sonde_agent* agent);
 bool is_second_definer(const struct sonde_agent* agent);
-// The definer's number; 0 if it cannot be had now.
+// The module's id at the definer; 0 if it cannot be defined now.
 uint32_t module_definition(uint32_t number, const struct sonde_agent* agent);
 
-// Before the first use. `ask_loader`: if it has a function for that. False: nobody tells.
+// Call before first use. `ask_loader`: use its lock-free lookup, if it has one. False: no source
+// works.
 bool prepare_modules(bool ask_loader = true);
-// A file has been unmapped.
+// Files have been unmapped.
 void forget_modules();
-// In a forked child: another thread of the parent may have been adding one.
+// In a forked child: another thread of the parent may have been adding a module.
 void modules_after_fork();
 
 }  // namespace sonde::cpu

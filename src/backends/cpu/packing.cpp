@@ -14,13 +14,13 @@ char* put_number(char* place, uint64_t value) {
   return place;
 }
 
-// Writes frames as FORMAT.md describes them.
+// Packs frames as FORMAT.md describes.
 class Packer {
  public:
   Packer(const struct sonde_agent* agent, uint32_t own_module, char* place, sonde_stack& packed)
       : agent_(agent), own_module_(own_module), begin_(place), end_(place), packed_(packed) {}
 
-  // False if the module could not be defined now.
+  // False: the module could not be defined now.
   bool native(const Frame& frame) {
     if (frame.module != 0 && frame.module == own_module_) return true;  // thread_main
     const uint32_t definition = module_definition(frame.module, agent_);
@@ -49,8 +49,8 @@ class Packer {
 
 }  // namespace
 
-// Python's frames stand in the place of the interpreter's loop that runs them. Those whose loop was
-// not reached, in a stack that could not be unwound, come last.
+// Python frames replace the native frame of the interpreter loop that runs them. If the native
+// unwind ended before that loop, they come last.
 bool pack(const struct sonde_agent* agent, uint32_t own_module, const Moment& moment, char* room,
           sonde_stack& packed) {
   packed = {.ticks = moment.ticks,
@@ -66,7 +66,7 @@ bool pack(const struct sonde_agent* agent, uint32_t own_module, const Moment& mo
     while (run < python.run_count && belongs(python.runs[run], moment.stack, i)) {
       for (; next < python.runs[run].end; ++next) packer.python(python.frames[next]);
       replaced = true;
-      if (python.runs[run++].place == 0) break;  // each has a native frame of its own
+      if (python.runs[run++].place == 0) break;  // each Python frame has its own native frame
     }
     if (!replaced && !packer.native(moment.stack.frames[i])) return false;
   }

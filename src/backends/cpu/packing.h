@@ -1,4 +1,4 @@
-// A stack that was taken, as a sample of the agent: native and Python frames in one order, packed.
+// Packs a stack that was taken as a sample for the agent: native and Python frames in one sequence.
 #pragma once
 
 #include "backends/cpu/python.h"
@@ -16,8 +16,8 @@ struct Moment {
 
 constexpr uint32_t kPackedBytes = wire::kMaxFrames * 2 * 2 * 10;
 
-// Fills `packed`, whose frames go to `room` of kPackedBytes. Frames of `own_module` are left out.
-// False if a module could not be defined now.
+// Fills `packed`, with its frames in `room` of kPackedBytes. Frames of `own_module` are left out.
+// False: a module could not be defined now.
 bool pack(const struct sonde_agent* agent, uint32_t own_module, const Moment& moment, char* room,
           sonde_stack& packed);
 

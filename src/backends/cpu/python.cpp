@@ -13,7 +13,7 @@
 #include "backends/cpu/python_offsets.h"
 #include "backends/cpu/reading.h"
 
-// In a program that is, or is linked with, Python. Looked up by the loader.
+// Defined in a program that is, or is linked with, Python. Resolved by the loader.
 extern "C" [[gnu::weak]] const char* Py_GetVersion();
 
 namespace sonde::cpu {
@@ -23,36 +23,36 @@ namespace {
 using ThisThreadState = void* (*)();
 
 const PythonLayout* g_layout = nullptr;
-bool g_refused = false;                   // there is an interpreter whose frames are left alone
-constinit PythonLayout g_described = {};  // by the interpreter itself
-// The types of what is read: an object of another type is not what it is taken for.
+bool g_refused = false;                   // the interpreter's frames cannot be read
+constinit PythonLayout g_described = {};  // filled from the interpreter's own description
+// The expected types: an object of another type is not what it seems to be.
 uint64_t g_code_type = 0, g_text_type = 0;
 ThisThreadState g_this_thread_state = nullptr;
-unsigned long long g_loads = 0;             // of libraries, when Python was looked for
+unsigned long long g_loads = 0;             // libraries loaded when Python was last looked for
 uint64_t g_loop_start = 0, g_loop_end = 0;  // the interpreter's loop
 
-// No structure of Python's lies elsewhere, however odd the moment.
+// Every Python structure satisfies this; a torn read may not.
 bool plausible(uint64_t address) {
   return address % 8 == 0 && address > 0xffff && address < uint64_t{1} << 47;
 }
 
-// Behind the count of references, in every build that has a GIL.
+// Follows the reference count, in every build with a GIL.
 constexpr uint64_t kTypeOffset = 8;
 
 bool is_type(uint64_t found, uint64_t type) { return type == 0 || found == type; }
 
-// A code object that was defined. The two words only fit each other and the object that is asked
-// for if they are of one writing, so looking one up needs no lock.
+// A code object that was defined. The two words match each other and the object only if they come
+// from the same write, so a lookup needs no lock.
 struct KnownCode {
-  uint64_t seal;  // of the object, and of its number
+  uint64_t seal;  // over the object and its number
   uint64_t definition;
 };
 constexpr uint32_t kKnownCodes = 1 << 13;
 constexpr uint64_t kSpread = 0x9FB21C651E98DF25;
-KnownCode g_known[2][kKnownCodes];  // of the two definers (modules.h)
+KnownCode g_known[2][kKnownCodes];  // one table per definer (modules.h)
 int g_adding = 0;
 
-// Tells one object from another at the same address. `object`: where it can be read.
+// Distinguishes different objects at the same address. `object`: where it can be read.
 uint64_t check_of(const PythonLayout& layout, const char* object) {
   return field<uint64_t>(object, layout.code_file) * 31 +
          field<uint64_t>(object, layout.code_name) * 17 +
@@ -64,14 +64,14 @@ uint64_t seal_of(uint64_t code, uint64_t check, uint64_t definition) {
   return ((code * kSpread ^ check) + definition) * kSpread;
 }
 
-// 0: it was not defined, or another one took its place.
+// 0: not defined, or evicted by another one.
 uint32_t known_definition(const KnownCode& place, uint64_t code, uint64_t check) {
   const uint64_t definition = agent::load(place.definition);
   const bool is_it = agent::load(place.seal) == seal_of(code, check, definition);
   return is_it ? static_cast<uint32_t>(definition) : 0;
 }
 
-// Another thread's handler holds it for microseconds, if it runs.
+// Another thread's handler holds the lock for microseconds, unless it is preempted.
 bool lock_known() {
   for (int i = 0; i < 200; ++i) {
     if (__atomic_exchange_n(&g_adding, 1, __ATOMIC_ACQUIRE) == 0) return true;
@@ -97,14 +97,14 @@ char* put_utf8(char* place, uint32_t c) {
 
 constexpr uint32_t kMostText = 1000;  // characters of a name
 
-// The state of a string begins with how it is interned, in 2 bits, or 16 in early versions of 3.14;
-// the bits that follow are a kind in one of the two only.
+// The state of a string begins with its interned flag: 2 bits, or 16 in early versions of 3.14. The
+// bits behind it form a valid kind only for the right one of the two.
 bool is_compact(uint32_t state) {
   const uint32_t kind = state & 7;
   return (state >> 3 & 1) != 0 && (kind == 1 || kind == 2 || kind == 4);
 }
 
-// A string object as UTF-8, into `text` of 4 * kMostText bytes.
+// Converts a string object to UTF-8, into `text` of 4 * kMostText bytes.
 uint32_t read_text(Reading& memory, uint64_t object, char* text) {
   if (!plausible(object) || !is_type(memory.at<uint64_t>(object, kTypeOffset), g_text_type))
     return 0;
@@ -155,14 +155,14 @@ uint32_t define(const struct sonde_agent* agent, Reading& memory, uint64_t code)
   return agent->define_code(&description);
 }
 
-// The agent's number of a code object.
+// The id of a code object, defining it if needed.
 uint32_t definition_of(const struct sonde_agent* agent, Reading& memory, uint64_t code,
                        const char* object) {
   KnownCode& place = place_of(agent, code);
   const uint64_t check = check_of(*g_layout, object);
   uint32_t definition = known_definition(place, code, check);
   if (definition != 0 || !lock_known()) return definition;
-  definition = known_definition(place, code, check);  // by another thread meanwhile
+  definition = known_definition(place, code, check);  // defined by another thread meanwhile
   if (definition == 0) definition = define(agent, memory, code);
   if (definition != 0) {
     agent::store(place.definition, definition);
@@ -183,7 +183,7 @@ class PythonWalk {
     uint64_t cframe = 0;
     if (layout_.cframe_frame != kDirect) {
       cframe = frame;
-      // The one that is not sound may be the innermost.
+      // The innermost one may be invalid; then the next one is tried.
       thread_ = thread;
       if (!add_innermost_run(frame, cframe) && !add_innermost_run(frame, cframe)) return;
     }
@@ -192,9 +192,9 @@ class PythonWalk {
   }
 
  private:
-  // The interpreter shows its "cframe" before it has written into it, so what is innermost may be
-  // anything. A sound run of frames leads to the frame that called it. False: this one is not, and
-  // `cframe` is the one before.
+  // The interpreter publishes its "cframe" before it fills it in, so the innermost one may contain
+  // anything. A valid run of frames leads to the frame that called it. False: this one is invalid,
+  // and `cframe` is now its predecessor.
   bool add_innermost_run(uint64_t& frame, uint64_t& cframe) {
     if (!plausible(cframe)) return false;
     frame = memory_.at<uint64_t>(cframe, layout_.cframe_frame);
@@ -208,7 +208,7 @@ class PythonWalk {
     return true;
   }
 
-  // They lie on the stack, but for the first, which is in the state of the thread.
+  // cframes lie on the stack, except the first, which is part of the thread state.
   bool is_before(uint64_t before, uint64_t cframe) const {
     constexpr uint64_t kLargestState = 4096, kLargestStack = uint64_t{1} << 30;
     const bool is_first = before >= thread_ && before < thread_ + kLargestState;
@@ -226,7 +226,7 @@ class PythonWalk {
     return false;
   }
 
-  // Up to the next frame that C called; false where there is none.
+  // Adds frames up to and including the next one that C called; false if there are no more.
   bool add_run(uint64_t& frame, uint64_t& cframe) {
     while (plausible(frame) && stack_.frame_count < wire::kMaxFrames) {
       const char* const read = look_at_frame(frame);
@@ -257,7 +257,7 @@ class PythonWalk {
   }
 
   void add(const char* frame) {
-    // From 3.14 on the lowest bits say who owns the reference.
+    // From 3.14 on, the lowest bits are a reference-ownership tag.
     const uint64_t code = field<uint64_t>(frame, layout_.frame_code) & ~uint64_t{7};
     if (!plausible(code)) return;
     const char* const object = memory_.look_at(code, code_bytes_, code_room_);
@@ -287,12 +287,13 @@ class PythonWalk {
   const bool remembers_;
   const PythonLayout layout_ = *g_layout;
   const uint64_t frame_bytes_ = bytes_of_frame(layout_), code_bytes_ = bytes_of_code(layout_);
-  // Of another thread, copied.
+  // Copies, when reading another thread.
   char frame_room_[kMostPart], code_room_[kMostPart];
-  uint64_t thread_ = 0;  // its state
+  uint64_t thread_ = 0;  // its thread state
 };
 
-// Since it was asked last. A dlsym() that fails costs more, and the first one allocates memory.
+// Whether libraries were loaded since the last call. Cheaper than a failing dlsym(), whose first
+// failure also allocates memory.
 bool has_new_libraries() {
   const auto loads = [](dl_phdr_info* info, size_t, void* total) {
     *static_cast<unsigned long long*>(total) = info->dlpi_adds;
@@ -315,8 +316,8 @@ uint32_t version_of(const char* text) {
   return 0x300 | minor;
 }
 
-// "3.13.5 experimental free-threading build (main ...": objects, and so all that is read, begin
-// differently.
+// "3.13.5 experimental free-threading build (main ...": without the GIL, object headers have
+// another layout.
 bool has_gil(const char* text) { return strstr(text, "free-threading") == nullptr; }
 
 void refuse(const struct sonde_agent* agent, const char* version, const char* why) {
@@ -344,7 +345,7 @@ const PythonLayout* layout_of(uint32_t version) {
   return is_described ? &g_described : nullptr;
 }
 
-// What the probe's function and its caller were found to be.
+// The names and lines found for the probe's function and its caller.
 struct Probed {
   uint32_t count = 0;
   struct {
@@ -372,7 +373,7 @@ uint32_t look_at_code(const struct sonde_code* code) {
 
 bool is_of_start(const Probed& found, uint32_t index, const char* name) {
   const auto& function = found.functions[index];
-  // Up to 3.10 it is not the qualified name, which is the same here.
+  // Up to 3.10 this is not the qualified name; for these functions it is the same.
   return function.is_of_start && strcmp(function.name, name) == 0;
 }
 
@@ -407,7 +408,7 @@ void find_python(const struct sonde_agent* agent) {
   g_this_thread_state =
       reinterpret_cast<ThisThreadState>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
   if (version == nullptr || loop == nullptr || g_this_thread_state == nullptr) {
-    dlerror();  // else the program would find the failure of these
+    dlerror();  // clears the error, which the program would otherwise see
     return;
   }
   Dl_info info = {};
@@ -456,7 +457,8 @@ void walk_python_of(const struct sonde_agent* agent, uint64_t state, PythonStack
 bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index) {
   const Frame& frame = native.frames[index];
   if (run.place == 0) return frame.address >= g_loop_start && frame.address < g_loop_end;
-  // Within the part of the stack that this frame has. A run may be above what could be unwound.
+  // The run lies within this frame's part of the stack. It may also lie above what could be
+  // unwound.
   return frame.stack != 0 && run.place < frame.stack;
 }
 

@@ -1,5 +1,5 @@
-// Where CPython keeps what a walk of its frames needs, in bytes from the beginning of each
-// structure, for the 64-bit builds of each version. Facts of the versions' internal headers.
+// Where CPython keeps what a walk of its frames needs: byte offsets within each structure, for the
+// 64-bit builds of each version. Facts from the versions' internal headers.
 #pragma once
 
 #include <stdint.h>
@@ -8,31 +8,31 @@
 
 namespace sonde::cpu {
 
-// How a thread's frames hang together.
+// How a thread's frames are linked.
 enum class FrameChain : uint8_t {
-  kObjects,     // a frame object for each call, each with a C frame
-  kEntryMarks,  // a C frame for some; the outermost frame of each is marked as its entry
-  kEntryFrames  // the same, and an extra frame on the C stack stands behind it
+  kObjects,     // a frame object per call, each with a C frame
+  kEntryMarks,  // several calls share a C frame; the outermost of them is marked as its entry
+  kEntryFrames  // the same, with an extra entry frame on the C stack behind them
 };
 
 struct PythonLayout {
   uint32_t version;  // 0x30b for 3.11
   FrameChain chain;
-  uint16_t thread_frame;   // thread state: the frame, or what points to it
-  uint16_t cframe_frame;   // where it is a "cframe": its frame; kDirect: it is none
-  uint16_t cframe_before;  // ... and the one before
+  uint16_t thread_frame;   // thread state: the frame, or a pointer to the cframe
+  uint16_t cframe_frame;   // offset of the frame in a cframe; kDirect: there are no cframes
+  uint16_t cframe_before;  // ... and of the previous cframe
   uint16_t frame_before, frame_code, frame_at;
   uint16_t frame_mark;  // kEntryMarks: is_entry; kEntryFrames: owner
-  uint8_t at_scale;     // kObjects: bytes for each count of f_lasti
+  uint8_t at_scale;     // kObjects: bytes per unit of f_lasti
   uint16_t code_file, code_name, code_line, code_lines, code_start;
-  uint16_t ascii_text, wide_text;  // of a string object: after which its characters are
+  uint16_t ascii_text, wide_text;  // string object: offset of its characters
   uint16_t text_length = 16, text_state = 32;
   uint16_t bytes_length = 16, bytes_data = 32;
 };
 constexpr uint16_t kDirect = 0xffff;
 constexpr uint8_t kOwnedByCStack = 3;
 
-// Of a frame and of a code object, from the beginning, all that is read of each.
+// All that is read of a frame or a code object, from its beginning.
 constexpr uint64_t kMostPart = 4096 + 8;
 constexpr uint64_t bytes_of_frame(const PythonLayout& layout) {
   uint64_t last = layout.frame_before;
@@ -42,7 +42,7 @@ constexpr uint64_t bytes_of_frame(const PythonLayout& layout) {
   return last + 8;
 }
 constexpr uint64_t bytes_of_code(const PythonLayout& layout) {
-  uint64_t last = 8;  // its type
+  uint64_t last = 8;  // offset of its type
   for (const uint64_t other :
        {layout.code_file, layout.code_name, layout.code_line, layout.code_lines}) {
     if (other > last) last = other;

@@ -6,7 +6,7 @@ namespace sonde::cpu {
 
 namespace {
 
-// Which word says what, in 3.14. The first of each structure is its size.
+// The words of _Py_DebugOffsets in 3.14. The first word of each structure is its size.
 enum Word : uint32_t {
   kVersion = 1,
   kFreeThreaded = 2,
@@ -35,7 +35,7 @@ static_assert(kAsciiSize < kOffsetWords);
 
 constexpr uint64_t kLargestObject = 4096;
 
-// Takes offsets, each within the structure that it is of.
+// Reads offsets and checks that each lies within its structure.
 class Taker {
  public:
   explicit Taker(const uint64_t* words) : words_(words) {}
@@ -76,8 +76,7 @@ bool layout_of_offsets(const uint64_t* words, uint32_t version, PythonLayout& la
   layout.text_length = taker.take(kUnicodeLength, kUnicodeObject);
   layout.text_state = taker.take(kUnicodeState, kUnicodeObject);
   layout.ascii_text = taker.take(kAsciiSize, kUnicodeObject);
-  // Behind the structure of a compact string that is not ASCII: its UTF-8 form and the length of
-  // it.
+  // Follows the header of a compact non-ASCII string: its UTF-8 form and that form's length.
   layout.wide_text = static_cast<uint16_t>(layout.ascii_text + 16);
   return taker.good();
 }

@@ -1,5 +1,5 @@
-// How start/sitecustomize.py calls us from a function of Python, without a library that would have
-// to be loaded for it: by unsetenv(), of a variable whose name is a question.
+// How start/sitecustomize.py calls us from a Python function without loading a library: through
+// unsetenv() with a special variable name.
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// An interpreter that describes itself, as CPython 3.14 does, made of plain memory with offsets
-// that no real one has: what is found can only have been found by the description.
+// A self-describing interpreter like CPython 3.14, made of plain memory, with offsets that no real
+// one has: the walk can succeed only by following the description.
 #include "backends/cpu/python.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 #include "backends/cpu/python_offsets.h"
 
-// What the backend looks for in a process (below).
+// The symbols that the backend looks for in a process (below).
 #define SONDE_FAKE extern "C" __attribute__((visibility("default")))
 SONDE_FAKE uint64_t PyCode_Type[1] = {};
 SONDE_FAKE uint64_t PyUnicode_Type[1] = {};
@@ -23,14 +23,14 @@ namespace {
 
 uint64_t address_of(const uint64_t* type) { return reinterpret_cast<uint64_t>(type); }
 
-// Where this interpreter keeps things.
+// The offsets of this interpreter.
 constexpr uint64_t kFrameOfThread = 136;
 constexpr uint64_t kPrevious = 40, kExecutable = 16, kInstruction = 88, kOwner = 101;
 constexpr uint64_t kFile = 24, kName = 72, kLines = 32, kFirstLine = 48, kCode = 112;
 constexpr uint64_t kBytesLength = 24, kBytesData = 48, kTextLength = 16, kTextState = 28;
 constexpr uint64_t kAsciiSize = 56;
 
-// Where every interpreter keeps what an object is.
+// The type's offset in every object.
 constexpr uint64_t kType = 8;
 
 std::vector<uint64_t> description() {
@@ -68,7 +68,7 @@ class Object {
   std::vector<uint64_t> words_;
 };
 
-// kind 1, compact, ASCII: behind 2 bits that say how it is interned.
+// kind 1, compact, ASCII; the lowest 2 bits are the interned flag.
 Object text_object(std::string_view text, uint32_t state = (1 | 8 | 16) << 2 | 3) {
   Object object;
   object.put(kType, address_of(PyUnicode_Type));
@@ -87,16 +87,16 @@ struct Code {
   }
 };
 
-// `owner` 3: one that stands on the C stack behind the others.
+// `owner` 3: an entry frame on the C stack.
 Object frame_object(const Code& code, uint64_t at, const Object* before, uint8_t owner = 0) {
   Object frame;
-  frame.put(kExecutable, code.code.address() | 1);  // who owns it is in the lowest bits
+  frame.put(kExecutable, code.code.address() | 1);  // the lowest bits are the ownership tag
   frame.put(kInstruction, code.code.address() + kCode + at).put(kOwner, owner);
   frame.put(kPrevious, before == nullptr ? uint64_t{0} : before->address());
   return frame;
 }
 
-uint64_t g_this_thread = 0;  // the interpreter's state of the thread that asks
+uint64_t g_this_thread = 0;  // thread state of the calling thread
 
 std::vector<std::string> g_defined;
 
@@ -140,9 +140,9 @@ TEST(PythonOffsets, FramesAreFoundByThem) {
   struct sonde_agent agent = {};
   agent.define_code = define_code;
   find_python(&agent);
-  // The first name's state is that of an early 3.14.
+  // The first name has the string state of an early 3.14.
   const Code outer("/opt/job/train.py", text_object("main", (1 | 8 | 16) << 16 | 3), 3);
-  // Two bytes a character, not ASCII.
+  // Two bytes per character, not ASCII.
   const Code inner("/opt/job/model.py",
                    text_object(std::string_view("N\0e\0t\0\xe9\0", 8), (2 | 8) << 2), 40);
   const_cast<Object&>(inner.name).put(kTextLength, uint64_t{4});
@@ -151,7 +151,7 @@ TEST(PythonOffsets, FramesAreFoundByThem) {
   const Object second = frame_object(inner, 34, &first);
   Object thread;
   thread.put(kFrameOfThread, second.address());
-  for (int round = 0; round < 2; ++round) {  // the second time they are known
+  for (int round = 0; round < 2; ++round) {  // the second round finds them in the table
     static PythonStack stack;
     walk_python_of(&agent, thread.address(), stack);
     EXPECT_EQ(frames_of(stack), (std::vector<uint64_t>{1, 34, 2, 12}));
@@ -163,7 +163,7 @@ TEST(PythonOffsets, FramesAreFoundByThem) {
                                                  "/opt/job/train.py:3 main abc"}));
 }
 
-// What lies where a code object or a name should be, and is something else, is left out.
+// An object of another type in the place of a code object or a name is skipped.
 TEST(PythonOffsets, ObjectsOfOtherTypesAreNoFramesAndNoNames) {
   struct sonde_agent agent = {};
   agent.define_code = define_code;
@@ -188,8 +188,8 @@ TEST(PythonOffsets, ObjectsOfOtherTypesAreNoFramesAndNoNames) {
 
 std::vector<std::string> g_told;
 
-// The probe's function and its caller, with what is wrong about them; whether frames are still
-// taken.
+// The probe's function and its caller, with one thing wrong about them; returns whether frames are
+// still taken.
 bool probed(std::string_view name, int32_t line, uint64_t at, std::string_view caller,
             std::string_view file) {
   struct sonde_agent agent = {};
@@ -210,7 +210,7 @@ bool probed(std::string_view name, int32_t line, uint64_t at, std::string_view c
   return stack.frame_count != 0;
 }
 
-// Each in a process of its own: what was refused stays so.
+// Each in its own process, because a refusal is permanent.
 void expect_probed(bool taken, std::string_view name, int32_t line, uint64_t at,
                    std::string_view caller = "_start",
                    std::string_view file = "/opt/lib/sonde/start/sitecustomize.py") {
@@ -237,7 +237,7 @@ TEST(PythonProbe, FramesAreTakenWhereAKnownFunctionIsFound) {
   expect_probed(false, "_probe", 77, 100, "_start", "/opt/job/train.py");
 }
 
-// Memory that is gone is no frame, and no fault.
+// Unmapped memory is neither a frame nor a fault.
 TEST(PythonOffsets, AThreadThatHasEndedHasNoFrames) {
   struct sonde_agent agent = {};
   agent.define_code = define_code;

@@ -1,4 +1,5 @@
-// Reads an interpreter's memory, which may hold anything while the interpreter changes it.
+// Reads an interpreter's memory, whose contents may be inconsistent while the interpreter changes
+// it.
 #pragma once
 
 #include <errno.h>
@@ -19,8 +20,8 @@ inline bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-// The kernel reads a set of signals from there before it finds that it knows no such change of one:
-// the cheapest system call that fails instead of faulting, and one that every sandbox permits.
+// The kernel reads the signal set before it rejects the invalid `how`: the cheapest system call
+// that fails instead of faulting, and one that every sandbox permits.
 inline bool is_there(uint64_t address) {
   constexpr int kNoSuchChange = -1;
   const ErrnoKeeper keep;
@@ -35,9 +36,9 @@ T field(const char* object, uint64_t offset) {
   return value;
 }
 
-// Of one walk, which remembers the pages that it found to be there: memory of the thread itself,
-// with the part of its stack that is in use, or of another one, which may be gone any time and is
-// copied by the kernel.
+// The memory for one walk; caches which pages exist. Either the thread's own memory, with the part
+// of its stack that is in use, or another thread's, which may vanish at any time and is copied by
+// the kernel.
 class Reading {
  public:
   explicit Reading(const StackBounds& in_use) : stack_(in_use) {}
@@ -47,7 +48,7 @@ class Reading {
 
   bool is_of_another() const { return is_of_another_; }
 
-  // 0 where nothing is.
+  // 0 if there is nothing.
   template <typename T>
   T at(uint64_t object, uint64_t offset) {
     T value = {};
@@ -60,8 +61,8 @@ class Reading {
     return value;
   }
 
-  // The beginning of an object: where it is or, of another thread's, as copied into `room`.
-  // nullptr: it is not there.
+  // The beginning of an object: in place or, for another thread, copied into `room`. nullptr if it
+  // does not exist.
   const char* look_at(uint64_t object, uint64_t bytes, char* room) {
     if (knows(object, bytes) || can_read(object, bytes)) {
       return reinterpret_cast<const char*>(object);
@@ -69,7 +70,7 @@ class Reading {
     return is_of_another_ && copy_carefully(room, object, bytes) ? room : nullptr;
   }
 
-  // Whether all of it may be read as it is.
+  // Whether all of it can be read in place.
   [[gnu::noinline]] bool can_read(uint64_t address, uint64_t bytes) {
     if (is_of_another_) return false;
     const uint64_t last = address + bytes - 1;
@@ -101,7 +102,7 @@ class Reading {
   static constexpr uint64_t kPages = 64;
   const bool is_of_another_ = false;
   const StackBounds stack_;
-  uint64_t pages_[kPages] = {~uint64_t{0}};  // the first one is never there
+  uint64_t pages_[kPages] = {~uint64_t{0}};  // the first page never exists
 };
 
 }  // namespace sonde::cpu

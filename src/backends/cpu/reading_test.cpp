@@ -6,7 +6,7 @@
 namespace sonde::cpu {
 namespace {
 
-// Two pages of 0x11 bytes, then one that is gone.
+// Two pages filled with 0x11, then an unmapped one.
 class Pages {
  public:
   Pages()
@@ -29,7 +29,7 @@ constexpr uint64_t kThere = 0x1111111111111111;
 
 void expect_bounds_are_kept(Reading& memory, const Pages& pages) {
   char room[64];
-  for (int round = 0; round < 2; ++round) {  // the second time pages are known
+  for (int round = 0; round < 2; ++round) {  // the second round uses the page cache
     EXPECT_EQ(memory.at<uint64_t>(pages.address(), 8), kThere);
     EXPECT_EQ(memory.at<uint64_t>(pages.address(), 4092), kThere) << "of two pages";
     EXPECT_EQ(memory.at<uint64_t>(pages.end(), -uint64_t{8}), kThere);
@@ -53,7 +53,7 @@ TEST(Reading, WhatIsNotThereIsNotRead) {
   expect_bounds_are_kept(another, pages);
 }
 
-// Its first and last page are in use in part.
+// The first and last page of the stack are only partly in use.
 TEST(Reading, APartOfTheStackIsReadAndNoMoreThanThat) {
   const Pages pages;
   Reading memory({pages.address() + 4000, pages.end() - 4000});
@@ -66,7 +66,7 @@ TEST(Reading, KnownPagesAreToldFromOthersInTheirPlace) {
   const Pages pages;
   Reading memory{StackBounds()};
   EXPECT_EQ(memory.at<uint64_t>(pages.address(), 0), kThere);
-  for (uint64_t away = 1; away < 300; ++away) {  // some of them where the first one is remembered
+  for (uint64_t away = 1; away < 300; ++away) {  // some of them share the first one's cache slot
     memory.at<uint64_t>(pages.address() + away * 64 * 4096 * 1024, 0);
     EXPECT_EQ(memory.at<uint64_t>(pages.address(), 0), kThere);
   }

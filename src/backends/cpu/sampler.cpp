@@ -15,8 +15,7 @@
 #include "backends/cpu/signals.h"
 #include "backends/cpu/waiting.h"
 
-// Of the sanitizers' runtimes, where they are. Looked up by the loader: a dlsym() that fails
-// allocates memory.
+// Defined by the sanitizers' runtimes. Resolved by the loader: a failing dlsym() allocates memory.
 extern "C" {
 [[gnu::weak]] void __tsan_init();
 [[gnu::weak]] void __msan_init();
@@ -42,15 +41,15 @@ bool record(ThreadSampler& self, const Sample& taken) {
   return g_agent->sample(&sample) != 0;
 }
 
-// Records what is waiting and what is new. A signal may come while the thread is in the agent: then
-// its sample waits for the next one.
+// Records the kept sample and the new one. If the signal arrived while the thread was in the agent,
+// the sample is kept until the next one.
 void record_or_keep(ThreadSampler& self, bool has_new) {
   if (self.has_waiting != 0 && record(self, self.waiting)) self.has_waiting = 0;
   if (!has_new) return;
   if (self.has_waiting == 0 && record(self, self.now)) return;
   if (self.has_waiting != 0) {
     ++self.missed;
-    self.last_cpu_ns -= self.now.cpu_ns;  // the next one stands for its time as well
+    self.last_cpu_ns -= self.now.cpu_ns;  // the next sample covers its time as well
     return;
   }
   copy_moment(self.waiting.moment, self.now.moment);
@@ -68,7 +67,7 @@ void tell_unreadable() {
                       "the container's seccomp profile has to allow it");
 }
 
-// At the first sample, which a short process never comes to.
+// Runs at the first sample, which short processes never reach.
 void check_memory() {
   static uint32_t checked;
   if (agent::load(checked) == 0 && __atomic_exchange_n(&checked, 1, __ATOMIC_RELAXED) == 0 &&
@@ -82,7 +81,7 @@ struct Interruption {
   const ucontext_t* context;
 };
 
-// A clock that was not asked may be ahead a little of what it says when it is.
+// An extrapolated clock value may be slightly ahead of the measured one.
 uint64_t since(uint64_t before_ns, uint64_t now_ns) {
   return now_ns > before_ns ? now_ns - before_ns : 0;
 }
@@ -145,9 +144,9 @@ void on_signal(int number, siginfo_t* info, void* context) {
   call_on(self->handler_stack + sizeof self->handler_stack, take, &interruption);
 }
 
-// The handler may come while the program is inside a runtime that has taken libc's functions over,
-// which the handler calls, too: AddressSanitizer's bear that, those of ThreadSanitizer and
-// MemorySanitizer deadlock. One that is linked into the program may show its functions only.
+// The handler may interrupt a runtime that intercepts libc functions which the handler calls, too:
+// AddressSanitizer's tolerates that; ThreadSanitizer's and MemorySanitizer's deadlock. A runtime
+// that is linked statically may reveal itself only by its interceptors.
 bool must_not_be_interrupted() {
   if (__tsan_init != nullptr || __msan_init != nullptr) return true;
   return __asan_init == nullptr && dlsym(RTLD_DEFAULT, "read") != dlsym(RTLD_NEXT, "read");

@@ -1,5 +1,5 @@
-// libc's functions about signals, interposed because the backend is preloaded: what they say and do
-// is as if nothing were sampled (signals.h, alternate_stack.h).
+// libc's signal functions, interposed because the backend is preloaded: they behave as if nothing
+// were sampled (signals.h, alternate_stack.h).
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +13,7 @@ using namespace sonde::cpu;
 
 namespace {
 
-// What is called next, looked up before any of them may be called by a signal handler.
+// The next functions, looked up before a signal handler can call any of them.
 struct Next {
   bool found = false;
   Action sigaction, __sigaction;
@@ -34,7 +34,7 @@ const Next& next() {
   return g_next;
 }
 
-// As libc's signal() sets a handler, and as that of System V does.
+// The flags of libc's signal(), and of the System V variant.
 constexpr int kBsd = SA_RESTART;
 constexpr int kSystemV = static_cast<int>(SA_RESETHAND | SA_NODEFER);
 

@@ -13,7 +13,7 @@ namespace sonde::cpu {
 
 namespace {
 
-constexpr int kFirstRealTime = 34;  // libc keeps those before for itself
+constexpr int kFirstRealTime = 34;  // libc reserves the signals below
 
 const struct sonde_agent* g_agent = nullptr;
 Handler g_handler = nullptr;
@@ -21,18 +21,19 @@ uint32_t g_hz = 0;
 pid_t g_pid = 0;
 int g_signal = 0;
 int g_next_signal = 0;
-struct sigaction g_told = {};  // what the program is told of that signal
-uint64_t g_wanted = 0;         // by the program, at some time
+struct sigaction g_told = {};  // the action that the program believes this signal has
+uint64_t g_wanted = 0;         // signals that the program has ever set an action for
 
-// Blocked by the kernel while the handler of each signal runs, though the program did not ask for
-// it; 0: none.
+// For each signal, the signal that we added to its handler's mask although the program did not ask
+// for it; 0: none.
 int g_masked[kSignals + 1];
 
 bool contains(const sigset_t* set, int number) {
   return set != nullptr && number != 0 && sigismember(set, number) == 1;
 }
 
-// No handler may be interrupted on an alternate stack, where there is room for one signal perhaps.
+// Handlers on an alternate stack must not be interrupted by our signal: the stack may have room for
+// only one frame.
 int mask_for(unsigned long flags, uint64_t mask) {
   const bool needed = (flags & SA_ONSTACK) != 0 && (mask & bit_of(sampling_signal())) == 0;
   return needed ? sampling_signal() : 0;
@@ -50,7 +51,7 @@ void mask_again(int number) {
   if (action.mask != before) set_action(number, action);
 }
 
-// Handlers that are there already.
+// For handlers that exist already.
 void mask_all() {
   for (int number = 1; number <= kSignals; ++number) mask_again(number);
 }
@@ -69,7 +70,7 @@ int mask_ours(struct sigaction& action) {
   return masked;
 }
 
-// A real-time signal that nobody has used yet, from the last one downwards; 0: none.
+// An unused real-time signal, from the highest downwards; 0: none.
 int free_signal(uint64_t besides) {
   const uint64_t used = agent::load(g_wanted) | besides;
   for (int number = kSignals; number >= kFirstRealTime; --number) {
@@ -90,7 +91,8 @@ void tell(bool was_event) {
   g_agent->diagnostic(slower ? SONDE_WARNING : SONDE_INFO, "cpu", text);
 }
 
-// Leaves the signal to the program. False: there is no other, or the program shares it already.
+// Gives the signal to the program. False: there is no other one, or the program shares this one
+// already.
 bool leave(uint64_t besides) {
   const int before = sampling_signal();
   if (g_told.sa_handler != SIG_DFL) return false;
@@ -109,12 +111,12 @@ bool leave(uint64_t besides) {
   return true;
 }
 
-// Whether what the program sets for a signal is kept here, instead of by the kernel.
+// Whether the program's action for a signal is only remembered here, not set in the kernel.
 bool is_kept_here(int number, bool is_default) {
   if (number < 1 || number > kSignals) return false;
   if (!is_default) __atomic_fetch_or(&g_wanted, bit_of(number), __ATOMIC_RELAXED);
   if (number != sampling_signal()) return false;
-  // Some set all signals to what they are anyway, before an exec say.
+  // Some programs set all signals to their current action, before an exec for example.
   if (is_default && g_told.sa_handler == SIG_DFL) return true;
   return !leave(0);
 }
@@ -173,7 +175,7 @@ void pass_on(int number, siginfo_t* info, void* context) {
   if (action.sa_handler == SIG_IGN) return;
   if (action.sa_handler == SIG_DFL) {
     if (number == SIGURG) return;
-    set_action(number, KernelAction());  // and so it ends the process, when this handler returns
+    set_action(number, KernelAction());  // terminates the process when this handler returns
     syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
     return;
   }

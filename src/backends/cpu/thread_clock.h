@@ -1,6 +1,6 @@
-// The CPU time of a thread, read in its own signal handler. The kernel is asked for it by a system
-// call, half a microsecond on a virtual machine, unless it is known from before and the thread has
-// kept its CPU since, as one of its perf events shows: then as much has passed as of time.
+// A thread's CPU time, read in its own signal handler. Asking the kernel takes half a microsecond
+// on a virtual machine. If the thread has not been switched out since the last reading, which one
+// of its perf events shows, the elapsed wall time is added to that reading instead.
 #pragma once
 
 #include <stdint.h>
@@ -13,20 +13,21 @@ namespace sonde::cpu {
 
 class ThreadClock {
  public:
-  // `page`: of a perf event of the calling thread, or nullptr.
+  // `page` is that of a perf event of the calling thread, or nullptr.
   uint64_t now_ns(const void* page) {
     const int64_t at_ns = clock_ns(CLOCK_MONOTONIC);
-    // Looked at after the time, which is that of the thread's turn then.
+    // Read after the time, so that the time belongs to that turn.
     if (page != nullptr && page == page_ && turn_of(page) == turn_ && at_ns - at_ns_ < kLongest) {
       return cpu_ns_ + static_cast<uint64_t>(at_ns - at_ns_);
     }
     return ask(page);
   }
-  // The events are closed: another one may have its page where theirs was.
+  // The events were closed: another event may get the same page.
   void forget() { page_ = nullptr; }
 
  private:
-  // Interrupts, and what a host takes from its virtual machine, are time but no CPU time.
+  // Interrupts and steal time count as wall time but not as CPU time, so an extrapolation must be
+  // short.
   static constexpr int64_t kLongest = 20'000'000;
 
   uint64_t ask(const void* page) {
@@ -42,7 +43,7 @@ class ThreadClock {
   const void* page_ = nullptr;
   uint32_t turn_ = 0;
   uint64_t cpu_ns_ = 0;
-  int64_t at_ns_ = 0;  // when cpu_ns_ was true
+  int64_t at_ns_ = 0;  // when cpu_ns_ was read
 };
 
 }  // namespace sonde::cpu

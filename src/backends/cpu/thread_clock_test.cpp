@@ -36,7 +36,7 @@ TEST(ThreadClock, TheKernelIsAskedWhereTheThreadHasLeftItsCpu) {
   clock.forget();
   expect_asked(clock, &page);
   sleep_ns(25'000'000);
-  expect_asked(clock, &page);  // known for too long
+  expect_asked(clock, &page);  // the last reading is too old
 }
 
 TEST(ThreadClock, TimeIsCpuTimeWhereItHasNot) {
@@ -45,7 +45,7 @@ TEST(ThreadClock, TimeIsCpuTimeWhereItHasNot) {
   for (;;) {
     const int64_t begin_ns = monotonic_now_ns();
     const uint64_t before = clock.now_ns(&page);
-    sleep_ns(1'000'000);  // which the page does not show
+    sleep_ns(1'000'000);  // the page does not show this
     const uint64_t after = clock.now_ns(&page);
     if (monotonic_now_ns() - begin_ns >= 15'000'000) {
       clock.forget();  // the machine is busy
@@ -58,7 +58,7 @@ TEST(ThreadClock, TimeIsCpuTimeWhereItHasNot) {
 
 TEST(ThreadClock, AnEventShowsThatItsThreadHasLeftItsCpu) {
   if (!events_work(1'000'000'000)) GTEST_SKIP() << "perf events are not permitted here";
-  Event event = open_event(1'000'000'000, SIGURG);  // ignored
+  Event event = open_event(1'000'000'000, SIGURG);  // the signal is ignored
   ASSERT_NE(event.page, nullptr);
   for (int i = 0; i < 5; ++i) {
     const uint32_t turn = turn_of(event.page);

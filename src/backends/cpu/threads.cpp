@@ -1,5 +1,5 @@
-// Start-up, and the moments at which threads and processes begin and end: functions of libc that
-// are interposed because the backend is preloaded.
+// Start-up, and the begin and end of threads and processes: libc functions that are interposed
+// because the backend is preloaded.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ const ThreadSampler* g_of_main_thread = nullptr;
 uint32_t g_main_thread_left = 0;
 size_t g_default_stack_bytes = 8 << 20;
 
-// What lies above the first frame of a thread is its descriptor, which is larger than this.
+// Above a thread's first frame lies its descriptor, which is larger than this.
 constexpr uint64_t kAboveFirstFrame = 1024;
 
 template <typename Function>
@@ -48,7 +48,8 @@ bool any_armed() {
   return false;
 }
 
-// A process whose main thread has left ends with the last other thread; ours must not be that.
+// When the main thread has exited, the process ends with its last other thread, which must not be
+// one of ours.
 void on_thread_end(void* sampler) {
   if (sampler == g_of_main_thread) agent::store(g_main_thread_left, 1u);
   disarm();
@@ -57,7 +58,8 @@ void on_thread_end(void* sampler) {
   pause_watch();
 }
 
-// Has unwind tables, unlike the rest (CMakeLists.txt): the program's stacks go through it.
+// Compiled with unwind tables, unlike the rest (CMakeLists.txt): the program's stacks go through
+// it.
 void* thread_main(void* argument) {
   auto* sampler = static_cast<ThreadSampler*>(argument);
   sampler->bounds.high = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + kAboveFirstFrame;
@@ -100,7 +102,8 @@ __attribute__((constructor)) void start_up() {
   prepare_waiting(sonde_find_agent());
   find_default_stack();
   find_signal_calls();
-  // In the thread's own memory, since it is one of the first keys: so it can be set in any thread.
+  // One of the first keys, whose values are in the thread's own memory, so that setting one never
+  // allocates.
   g_has_end_key = pthread_key_create(&g_end_key, on_thread_end) == 0;
   pthread_atfork(end_idle_waiting, nullptr, on_fork);
   if (ThreadSampler* sampler = take_sampler()) {
@@ -118,7 +121,7 @@ __attribute__((constructor)) void start_up() {
 
 using namespace sonde::cpu;
 
-// A thread that is not sampled, for other backends (base/helper_thread.h).
+// Creates a thread that is not sampled, for other backends (base/helper_thread.h).
 SONDE_EXPORT int sonde_create_thread(pthread_t* thread, const pthread_attr_t* attributes,
                                      void* (*function)(void*), void* argument) {
   static const auto kNext = next_of<Create>("pthread_create");
@@ -127,7 +130,7 @@ SONDE_EXPORT int sonde_create_thread(pthread_t* thread, const pthread_attr_t* at
 
 SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                 void* (*function)(void*), void* argument) {
-  look_for_python();  // it may have been loaded since
+  look_for_python();  // it may have been loaded meanwhile
   ThreadSampler* sampler = prepared() ? take_sampler() : nullptr;
   if (sampler == nullptr) return sonde_create_thread(thread, attributes, function, argument);
   sampler->function = function;
@@ -141,7 +144,8 @@ SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attribu
   return result;
 }
 
-// A process of several threads may not change its user namespace.
+// A multi-threaded process may not change its user namespace, so our threads end before these
+// calls.
 template <typename Call>
 static int without_our_threads(Call call) {
   const bool ours = prepared() && is_this_process();

@@ -12,26 +12,26 @@ namespace sonde::cpu {
 
 namespace {
 
-// What is remembered of an instruction, in one word.
+// The cached unwind rule of an instruction, in one word.
 struct Row {
   enum Kind : uint64_t {
-    kNone,     // no rules: the caller is guessed
+    kNone,     // no rules: guess the caller
     kFromRsp,  // CFA = rsp + offset
     kFromRbp,  // CFA = rbp + offset
-    kInFull,   // the rules are read anew each time
-    kSignal,   // the frame that a signal's handler returns to
+    kInFull,   // too complex for a row: find the rules again each time
+    kSignal,   // the frame that a signal handler returns to
     kOutermost,
   };
   uint64_t kind : 4;
   uint64_t module : 12;
   uint64_t cfa_offset : 24;
-  int64_t rbp_slot : 12;     // words from the CFA; 0: rbp is the caller's
+  int64_t rbp_slot : 12;     // words from the CFA; 0: unchanged
   int64_t return_slot : 12;  // words from the CFA
 };
 static_assert(sizeof(Row) == 8 && kMaxModules <= 1 << 12);
 
-// Each entry is two words that only fit each other if both are of the same writing, so neither
-// writers nor readers need a lock.
+// A cache entry. Its two words match only if they come from the same write, so neither writers nor
+// readers need a lock.
 struct Remembered {
   uint64_t check;  // key ^ row
   uint64_t row;
@@ -62,8 +62,8 @@ void remember(uint64_t key, const Row& row) {
   agent::store(place.check, key ^ word);
 }
 
-// Memory of the thread's stack: read directly where it is known to be there, else by a system call
-// that fails instead of faulting.
+// Reads the thread's stack: directly where it is known to be mapped, else by a system call that
+// fails instead of faulting.
 class Memory {
  public:
   explicit Memory(const StackBounds& in_use)
@@ -92,7 +92,7 @@ class Memory {
     copied_from_ = address;
     copied_ = 0;
     if (address < 4096 || reads_++ > kMostReads) return false;
-    // As much as there is of it: to the end of the page at least.
+    // As much as there is, at least to the end of the page.
     iovec local = {copy_, sizeof copy_};
     iovec remote = {reinterpret_cast<void*>(address), sizeof copy_};
     ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
@@ -138,7 +138,7 @@ class Walk {
     stack_.flags = 0;
     for (;;) {
       const uint64_t pc = registers_[kReturnAddress];
-      // A return address may be the first of the next function.
+      // A return address may already belong to the next function.
       const uint64_t address = exact_ ? pc : pc - 1;
       Row row = row_of(address);
       if (stack_.count == wire::kMaxFrames) {
@@ -155,7 +155,7 @@ class Walk {
       }
       frame.stack = registers_[kRsp];
       if (registers_[kReturnAddress] == 0) return;  // as the kernel and thread starts leave it
-      // A stack only grows downwards; but a signal's handler may have one of its own.
+      // Callers are at higher addresses, except that a signal handler may run on another stack.
       if (row.kind != Row::kSignal && registers_[kRsp] <= before) {
         stack_.flags |= SONDE_STACK_TRUNCATED;
         return;
@@ -172,7 +172,7 @@ class Walk {
   bool find_frame(const Row& row, uint64_t& cfa);
   bool follows_call(uint64_t address);
 
-  // The caller's registers; those that a function need not keep are not known any more.
+  // Switches to the caller's registers; caller-saved ones are unknown from here on.
   bool finish(uint64_t cfa, uint64_t return_address, uint64_t rbp, bool rbp_known = true) {
     registers_[kRsp] = cfa;
     registers_[kReturnAddress] = return_address;
@@ -188,7 +188,7 @@ class Walk {
   Stack& stack_;
   uint64_t registers_[kRegisters];
   uint32_t known_;
-  bool exact_ = true;  // the address is of the instruction to come, not behind a call
+  bool exact_ = true;  // the pc is that of the next instruction, not a return address
 };
 
 Row row_from(const Rules& rules, uint32_t module) {
@@ -232,7 +232,7 @@ Row Walk::row_of(uint64_t address) {
     if (module.section.header != nullptr && find_rules(module.section, address, rules)) {
       row = row_from(rules, static_cast<uint32_t>(row.module));
     }
-    remember(key, row);  // but code made at run time may change
+    remember(key, row);  // not cached for JIT code, which may change
   }
   return row;
 }
@@ -261,8 +261,9 @@ bool Walk::step(const Row& row, uint64_t address) {
   return finish(cfa, return_address, rbp, row.rbp_slot != 0 || knows_rbp());
 }
 
-// The frame that rbp would point to: the nearest above the stack pointer with a return address and,
-// where the caller's frame pointer is kept, one that is no frame further in.
+// Searches for the frame that an unknown rbp would point to: the nearest one above the stack
+// pointer that has a return address and, if the function saves rbp, a saved rbp that does not point
+// further in.
 bool Walk::find_frame(const Row& row, uint64_t& cfa) {
   constexpr uint64_t kFarthest = 16 * 1024;
   const uint64_t from = registers_[kRsp];
@@ -313,7 +314,7 @@ bool Walk::step_in_full(const Row& row, uint64_t address) {
   return finish(cfa, return_address, rbp, rbp_known);
 }
 
-// The kernel left all registers on the stack, in a ucontext_t right above the return address.
+// The kernel saved all registers in a ucontext_t right above the return address.
 bool Walk::step_signal() {
   const uint64_t registers = registers_[kRsp] + offsetof(ucontext_t, uc_mcontext.gregs);
   for (uint32_t i = 0; i < kRegisters; ++i) {
@@ -325,22 +326,22 @@ bool Walk::step_signal() {
   return true;
 }
 
-// Is there a call before this address, in a file that is mapped?
+// Whether the address follows a call instruction in a mapped file.
 bool Walk::follows_call(uint64_t address) {
   uint64_t word;
   if (module_of(address - 1) == 0 || !memory_.read(address - 8, word)) return false;
   uint8_t code[8];
   memcpy(code, &word, sizeof code);
   if (code[8 - 5] == 0xe8) return true;  // call rel32
-  // call through a register or memory: ff /2, of 2 to 7 bytes
+  // call through a register or memory: ff /2, 2 to 7 bytes
   for (int length = 2; length <= 7; ++length) {
     if (code[8 - length] == 0xff && (code[9 - length] >> 3 & 7) == 2) return true;
   }
   return false;
 }
 
-// No rules: a function that keeps a frame pointer, or, for the innermost frame, one that has pushed
-// nothing yet.
+// Without rules: tries a function with a frame pointer or, for the innermost frame, one that has
+// not pushed anything yet.
 bool Walk::step_by_guess() {
   const uint64_t rbp = registers_[kRbp];
   uint64_t return_address = 0, next_rbp = 0;

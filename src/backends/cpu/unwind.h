@@ -1,10 +1,10 @@
-// The call stack of an interrupted thread, found in its own signal handler. No locks, no memory, no
-// system call on an ordinary stack.
+// The call stack of an interrupted thread, unwound in its own signal handler. No locks, no
+// allocation and, on an ordinary stack, no system calls.
 //
-// How each instruction's frame is left is read from .eh_frame when the instruction is met for the
-// first time, and remembered in a table that all threads share; outer frames are always the same
-// ones. Where there is no .eh_frame (code made at run time), the frame pointer or the word on top
-// of the stack is tried, and what cannot be unwound is said to be truncated.
+// The unwind rule of an instruction is read from .eh_frame when the instruction is first met, and
+// cached in a table that all threads share, since outer frames are mostly the same. Where there is
+// no .eh_frame (JIT code), the unwinder tries the frame pointer or the word on top of the stack,
+// and flags a stack that it cannot unwind as truncated.
 #pragma once
 
 #include <stdint.h>
@@ -14,39 +14,39 @@
 
 namespace sonde::cpu {
 
-// Where the thread's frames surely are readable, from the stack pointer up to `high`.
+// The part of the thread's stack that is known to be readable: from the stack pointer up to `high`.
 struct StackBounds {
   uint64_t low = 0, high = 0;
 };
 inline uint64_t stack_pointer_of(const ucontext_t& context) {
   return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
 }
-// The part that is, or nothing where the stack pointer is on another stack.
+// That part, or nothing if the stack pointer is on another stack.
 StackBounds part_in_use(const StackBounds& bounds, uint64_t stack_pointer);
 
 struct Frame {
   uint64_t address;  // within the instruction that runs or called
-  uint64_t stack;    // its CFA: frames are in memory below it and above the frame's before
-  uint32_t module;   // modules.h; 0: not known
+  uint64_t stack;    // its CFA: the frame's memory lies below this and above the previous frame's
+  uint32_t module;   // modules.h; 0: unknown
 };
 
 struct Stack {
   uint32_t count = 0;
-  uint32_t flags = 0;  // sonde_sample_flag
+  uint32_t flags = 0;  // enum sonde_stack_flag
   Frame frames[wire::kMaxFrames];
 };
 
 void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack);
 
-// Of another thread, which waits in the kernel, from the two registers that the kernel tells. All
-// memory is read by system calls. A function that needs the frame pointer before a called one has
-// saved it is left by the first pair of frame pointer and return address that makes sense.
+// The stack of another thread, which is blocked in the kernel, from the two registers that the
+// kernel shows. All memory is read by system calls. If a function's rule needs rbp before an inner
+// frame has restored it, the first plausible pair of frame pointer and return address is used.
 void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack);
 
-// Whether memory can be read by the system call for it, which a container may deny.
+// Whether process_vm_readv works; a container may deny it.
 bool memory_is_readable();
 
-// Files were unmapped: what was remembered of them is no longer true.
+// Files were unmapped: cached rules may be wrong.
 void forget_remembered();
 
 }  // namespace sonde::cpu

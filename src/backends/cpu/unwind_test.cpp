@@ -1,5 +1,5 @@
-// The unwinder against glibc's backtrace(), which reads the same .eh_frame with other code, in all
-// situations that a compiled program gets into.
+// Compares the unwinder with glibc's backtrace(), an independent reader of the same .eh_frame, in
+// all situations that compiled programs get into.
 #include "backends/cpu/unwind.h"
 
 #include <alloca.h>
@@ -35,8 +35,8 @@ struct Both {
   uint32_t flags = 0;
 };
 
-// Both stacks as of the caller; the frame of this function is left out, where the two were taken at
-// different places.
+// Both stacks, from the caller outwards; this function's frame is left out, because the two are
+// taken at different places in it.
 [[gnu::noinline]] Both take(const StackBounds& bounds) {
   static Stack stack;
   ucontext_t context;
@@ -75,10 +75,10 @@ int compare_and_take(const void* a, const void* b) {
   return *static_cast<const int*>(a) - *static_cast<const int*>(b);
 }
 
-// Waits in the kernel, below frames that only a frame pointer leads out of.
+// A thread that blocks below frames which only a frame pointer can unwind.
 struct Waiting {
   int pipe[2] = {-1, -1};
-  std::vector<uint64_t> glibcs;  // the frames outside of wait_here()
+  std::vector<uint64_t> glibcs;  // the frames outside wait_here()
   int tid = 0;
 };
 
@@ -103,7 +103,7 @@ struct Waiting {
   room[1] = 2;
 }
 
-// Of the line that the kernel writes of a blocked thread: stack pointer and address.
+// Parses the kernel's line for a blocked thread: stack pointer and address.
 bool read_place(int tid, uint64_t& stack_pointer, uint64_t& pc) {
   std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/syscall");
   std::vector<std::string> words;
@@ -139,7 +139,7 @@ TEST_F(UnwindTest, WithoutKnowingTheStack) {
   EXPECT_EQ(g_taken.flags, 0u);
 }
 
-// As before glibc 2.35: the modules are in the kernel's list, with the same places, names and
+// As before glibc 2.35: the modules come from the kernel's list, with the same positions, names and
 // tables.
 TEST_F(UnwindTest, WithoutTheLoadersHelp) {
   const uint64_t places[] = {reinterpret_cast<uint64_t>(&compare_and_take),
@@ -161,7 +161,7 @@ TEST_F(UnwindTest, WithoutTheLoadersHelp) {
     const std::string path = *told[i].path != '\0' ? told[i].path : "/proc/self/exe";
     EXPECT_TRUE(std::filesystem::equivalent(found.path, path)) << found.path;
   }
-  EXPECT_EQ(module_of(reinterpret_cast<uint64_t>(&places)), 0u);  // no file
+  EXPECT_EQ(module_of(reinterpret_cast<uint64_t>(&places)), 0u);  // not in a file
   forget_remembered();
 }
 
@@ -238,7 +238,7 @@ TEST_F(UnwindTest, ThroughASignalsHandlerAlsoOnAStackOfItsOwn) {
     sigaction(SIGUSR1, &action, &before);
     raise(SIGUSR1);
     sigaction(SIGUSR1, &before, nullptr);
-    // The interrupted instruction is told as such, and not as one behind a call.
+    // The interrupted instruction is reported as such, not as a return address.
     ASSERT_EQ(g_taken.ours.size(), g_taken.glibcs.size()) << flags;
     size_t different = 0;
     for (size_t i = 0; i < g_taken.ours.size(); ++i) {
@@ -262,7 +262,7 @@ TEST_F(UnwindTest, RememberedAndForgottenGiveTheSame) {
   EXPECT_EQ(first.size(), g_taken.ours.size());
 }
 
-// push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret: code without any unwind information.
+// push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret: code without unwind information.
 TEST_F(UnwindTest, CodeMadeAtRunTimeIsLeftByItsFramePointer) {
   static const unsigned char kCode[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
   void* code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -270,7 +270,7 @@ TEST_F(UnwindTest, CodeMadeAtRunTimeIsLeftByItsFramePointer) {
   ASSERT_EQ(mprotect(code, 4096, PROT_READ | PROT_EXEC), 0);
   reinterpret_cast<void (*)(void (*)())>(code)([] { nested(1, g_bounds); });
   EXPECT_EQ(g_taken.flags, 0u);
-  // glibc's stops at the code that it knows nothing of.
+  // glibc stops at code without unwind information.
   const auto inside = reinterpret_cast<uint64_t>(code) + 6;
   EXPECT_EQ(std::count(g_taken.ours.begin(), g_taken.ours.end(), inside), 1);
   EXPECT_NE(g_taken.ours.back(), inside);

@@ -18,8 +18,8 @@ constexpr size_t kStackBytes = 64 * 1024;
 constexpr time_t kSecondsIdle = 1;
 
 const struct sonde_agent* g_agent = nullptr;
-uint32_t g_ends = 0;  // how many want it to end
-int g_tid = -1;       // of the thread that waits; 0: not known yet, -1: there was none
+uint32_t g_ends = 0;  // callers that want the thread to end
+int g_tid = -1;       // of the starter thread; 0: not known yet, -1: there was none
 
 bool any_waits() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -29,14 +29,16 @@ bool any_waits() {
   return false;
 }
 
-// A process that was made by a fork that nobody told us of has no such thread, but its number.
+// The current fork generation. A child of a fork that ran no handlers inherits `waited_for` but not
+// the thread, so the generation tells whether the thread exists.
 uint32_t running() { return agent::load(agent::g_state.generation); }
 
 bool claim() {
   return __atomic_exchange_n(&agent::g_state.waited_for, running(), __ATOMIC_SEQ_CST) != running();
 }
 
-// Threads that begin to wait afterwards see that nobody is there.
+// Decides whether the starter thread may end. Threads that begin to wait after this see that it is
+// gone.
 bool leaves() {
   __atomic_store_n(&agent::g_state.waited_for, 0u, __ATOMIC_SEQ_CST);
   if (agent::load(g_ends) != 0) {

@@ -1,7 +1,7 @@
-// Threads that begin while nothing is recorded (sonde record --no-start): a clock is most of what
-// it costs to sample a thread that soon ends, so they get theirs when recording is switched on,
-// from a thread of ours that sleeps until then. It is there while the program has threads that wait
-// for it, and at most a second longer.
+// Threads that begin while nothing is recorded (sonde record --no-start). For a thread that soon
+// ends, most of the cost of sampling is starting its clock, so the clock starts when recording is
+// switched on: a starter thread of ours sleeps until then. It exists while threads of the program
+// wait for it, and at most a second longer.
 #pragma once
 
 #include "backends/cpu/sampler.h"
@@ -9,12 +9,12 @@
 namespace sonde::cpu {
 
 void prepare_waiting(const struct sonde_agent* agent);
-// For a thread that is about to be made.
+// Called for a thread that is about to be created.
 void let_wait(ThreadSampler& sampler);
-// Threads that wait get their clocks now, and ours has ended when this returns, because the program
-// wants to be, or to end as, a process of one thread.
+// Starts the clocks of waiting threads now, and returns when the starter thread has ended, because
+// the program needs to be, or to end as, a single-threaded process.
 void end_waiting();
-// It need not end where the program has other threads anyway.
+// Ends the starter thread if no thread waits for it.
 void end_idle_waiting();
 void waiting_after_fork();
 
