@@ -1,5 +1,5 @@
-// FreeList: entries of one type, which have a `next`, kept to be used again. Used under a lock of
-// its owner. Runs in the traced program: entries are malloc's.
+// FreeList: a list of unused entries of one type, which have a `next`. Its owner's lock protects
+// it. Runs in the traced program: entries come from malloc.
 #pragma once
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ namespace sonde::rocm {
 template <typename T>
 class FreeList {
  public:
-  // An entry whose content is what it was before, or anything; nullptr without memory.
+  // An entry with undefined contents; nullptr without memory.
   T* take() {
     T* entry = first_;
     if (entry == nullptr) return static_cast<T*>(malloc(sizeof(T)));

@@ -1,8 +1,7 @@
-// How this backend gets into the program: preloaded with the agent, for the calls that a program
-// makes by the names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime
-// (HSA_TOOLS_LIB), which calls OnLoad in the middle of hsa_init(). HIP starts that runtime in its
-// own first call, before it looks whether somebody wants to hear of the call; so nothing is missed
-// where a program is told of by HIP's callbacks.
+// How this backend gets into the program: preloaded with the agent, for calls that a program makes
+// by the names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime
+// (HSA_TOOLS_LIB), which calls OnLoad within hsa_init(). HIP starts that runtime in its own first
+// call, before it checks for callbacks; so no call is missed if HIP's callbacks report the calls.
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ bool g_hsa_refused;
 bool g_attached;
 
 namespace {
-char g_parts[128];  // of an attached process
+char g_parts[128];  // for a process that is attached to
 }
 
 void connect_attached(const Agent* agent, const char* parts) {
@@ -32,7 +31,7 @@ void connect_attached(const Agent* agent, const char* parts) {
   g_attached = true;
 }
 
-// Which parts the user wants, from the recorder: "hsa:hip", or nothing.
+// Whether the user wants this part, by the recorder's list: "hsa:hip", or nothing.
 bool wanted(const char* part) {
   const char* list = g_attached ? g_parts : getenv("SONDE_ROCM");
   if (list == nullptr) return false;
@@ -67,7 +66,7 @@ __attribute__((visibility("default"))) bool OnLoad(hsa::ApiTable* table, uint64_
   const ErrnoKeeper keep;
   if (!rocm::connect()) return true;
   rocm::take_hsa_tables(table);
-  // Unless HIP has handed us its table.
+  // Unless HIP has passed us its table.
   if (rocm::wanted("hip") && !rocm::g_hip_reports_calls) {
     rocm::g_hip_reports_calls = hip::register_callbacks();
   }

@@ -73,7 +73,7 @@ uint32_t op_kind(const ActivityRecord& record) {
       return SONDE_OP_COPY_D2H;
     case kCommandFill:
       return SONDE_OP_FILL;
-    case kCommandMarker:  // reported as a copy where a stream is destroyed
+    case kCommandMarker:  // reported as a copy when a stream is destroyed
     case kCommandBarrier:
       return SONDE_OP_BARRIER;
     default:
@@ -84,7 +84,7 @@ uint32_t op_kind(const ActivityRecord& record) {
 const char* (*g_name_by_pointer)(const void* function, void* stream);
 const char* (*g_name_of_function)(void* function);
 
-// The launch with this id; taken out of the list.
+// Removes the launch with this id from the list.
 Launched take(uint64_t id) {
   Launched found = {};
   Launched** at = &g_buckets[id % kBuckets];
@@ -123,8 +123,8 @@ uint32_t kernel_name(const FunctionInfo& function, const char* data) {
 
 namespace {
 
-// The latest calls, where the runtime tells of no launch but of the ops alone. A call that launches
-// nothing leaves its entry to the next one there.
+// The latest calls, for runtimes that report ops but not launches. A call that launches nothing
+// leaves an entry that a later call overwrites.
 constexpr uint64_t kRecent = 8192;
 rocm::Launch g_recent[kRecent];
 

@@ -51,7 +51,7 @@ void pack_dim3(sonde_args* args, const char* data, const Parameter& parameter) {
   }
 }
 
-// What a pointer leads to is looked at only if the call has succeeded and so has set it.
+// Dereferences a pointer only if the call has succeeded and so has set the target.
 void pack_out(sonde_args* args, const char* data, const Parameter& parameter, bool set) {
   if (!set) return sonde_arg_u64(args, 0);
   switch (parameter.kind) {

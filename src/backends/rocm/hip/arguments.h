@@ -1,5 +1,5 @@
-// The arguments of a call, where they lie in the data of HIP's callbacks and as the words that
-// write_formats() describes. Used by calls.cpp and by whoever has the arguments themselves.
+// The arguments of a call: where they lie in the data of HIP's callbacks, and as the words that
+// write_formats() describes. Used by calls.cpp and by code that has the arguments themselves.
 #pragma once
 
 #include <string.h>
@@ -13,10 +13,11 @@
 
 namespace sonde::hip {
 
-// Of any call; what a pointer leads to is looked at if the call has succeeded and so has set it.
+// For any call; dereferences output pointers only if the call has succeeded and so has set the
+// targets.
 void pack_all(struct sonde_args* args, const FunctionInfo& function, const char* data, int result);
 
-// Room for the data of any call, whichever version's.
+// Room for the data of any call, in any version.
 constexpr size_t most_bytes() {
   size_t most = 0;
   for (const char* text : {
@@ -44,7 +45,7 @@ inline uint64_t* pack_value(uint64_t* to, P value) {
   memcpy(to, &value, sizeof value);
   return to + 1;
 }
-template <typename Integer>  // with its sign: I, U, W, H, B
+template <typename Integer>  // by size and signedness: I, U, W, H, B
 requires std::is_integral_v<Integer> uint64_t* pack_value(uint64_t* to, Integer value) {
   *to = static_cast<uint64_t>(value);
   return to + 1;
@@ -74,8 +75,8 @@ uint64_t* pack_value(uint64_t* to, Struct<Size>) {
   return to;
 }
 
-// The words of a function that is `by_value`: what pack_all() makes of its parameters, without a
-// look at each one's kind.
+// The words of a function that is `by_value`: the same as pack_all() produces, without looking at
+// each parameter's kind.
 template <typename... A>
 size_t pack_values(uint64_t* words, A... values) {
   uint64_t* next = words;

@@ -1,5 +1,5 @@
-// Arguments packed by the types of a function, against those packed by what functions.inc says of
-// each parameter.
+// Arguments packed by the types of a function, compared with those packed by the parameters in
+// functions.inc.
 #include "backends/rocm/hip/arguments.h"
 
 #include <gtest/gtest.h>
@@ -12,13 +12,13 @@
 #include "backends/rocm/connection.h"
 
 namespace sonde::rocm {
-const Agent* g_agent;  // the library's is in load.cpp, which these tests do without
+const Agent* g_agent;  // the library's is in load.cpp, which is not linked here
 }
 
 namespace sonde::hip {
 namespace {
 
-// A value with other bytes at each call, the highest bits set in some.
+// A value with different bytes at each call; in some the highest bits are set.
 template <typename Value>
 Value next_value(uint8_t* seed) {
   Value value;
@@ -32,7 +32,7 @@ Value next_value(uint8_t* seed) {
   return value;
 }
 
-// Whether the function is one that shows values only.
+// Whether the function shows values only.
 template <typename... A>
 bool compare(const char* name, const char* parameters, int (*)(A...)) {
   uint8_t seed = 1;

@@ -1,9 +1,9 @@
-// HIP's own callbacks, of ROCm 5.2 and before: one for every call at its begin and end, and one for
-// what the calls launched.
+// HIP's own callbacks, of ROCm 5.2 and before: one for the begin and end of every call, and one for
+// the ops that calls launch.
 //
-// The runtime asks the activity callback for memory to put the arguments into, calls the API
-// callback with it when the call begins and ends, and then forgets it. It says nothing of the
-// call's result; the runtime keeps that as the thread's last error, which is asked for.
+// The runtime asks the activity callback for memory for the arguments, calls the API callback with
+// it when the call begins and ends, and then forgets it. It does not report the call's result,
+// which is read from the thread's last error instead.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -24,7 +24,8 @@ const char* (*g_name_of)(uint32_t id);
 EnableActivity g_enable;
 RegisterCallback g_set_activity, g_set_api;
 
-// Memory for the arguments of the call that begins. Also called after its end, in vain.
+// Provides memory for the arguments of the call that begins. Also called after its end, to no
+// effect.
 void* provide_data(uint32_t id, void* record, const void*, void*) {
   if (record != nullptr || called_by_name()) return nullptr;
   if (id == kProfilerStart52 || id == kProfilerStop52) switch_recording(id == kProfilerStart52);
@@ -35,7 +36,7 @@ void* provide_data(uint32_t id, void* record, const void*, void*) {
     return nullptr;
   }
   char* data = frames->frames[frames->depth].data;
-  memset(data, 0, sizeof(ApiData));  // the runtime sets the phase at the end only
+  memset(data, 0, sizeof(ApiData));  // the runtime sets the phase only at the end
   return data;
 }
 
@@ -51,8 +52,8 @@ void on_begin(Frames* frames, uint32_t id, const char* data) {
   look_at_parameters(function, data);
 }
 
-// The result of the call that is about to return. Ours is recorded as little as it is a call of the
-// program's.
+// The result of the call that is about to return. The query for it is not recorded: it is not a
+// call of the program.
 int result_of(Frames* frames, const FunctionInfo* function) {
   if (function == nullptr || !function->in_full || g_peek_error == nullptr) return 0;
   frames->asking = true;
@@ -130,9 +131,9 @@ bool has_newer_data() {
   return false;
 }
 
-// A thread that is in a call keeps the functions that the call began with, as the code of ROCm 5.2
-// has it. Versions before that are not known to, and are told by the last of their names: asking
-// the version would start a runtime that the program has only loaded.
+// In ROCm 5.2, a thread that is in a call keeps the callbacks that the call began with. Whether
+// earlier versions do is unknown; they are recognised by the last function name, because asking for
+// the version would initialise a runtime that the program has only loaded.
 const char* begin_attached() {
   void* library = loaded_library();
   if (library == nullptr) return "the program has not loaded HIP";
@@ -162,10 +163,10 @@ void use_hsa_ops() {
 bool register_callbacks() {
   static bool registered;
   void* library = loaded_library();
-  if (library == nullptr) return false;  // a program of HSA alone
-  if (registered) return true;           // the runtime was ended and started again
+  if (library == nullptr) return false;  // a program that uses HSA only
+  if (registered) return true;           // the runtime was shut down and initialised again
   registered = called_by_name();
-  // Without the HSA backend HIP's reports of ops are wanted, which come with those of calls.
+  // Without the HSA part we need HIP's op reports, which come together with those of calls.
   if (registered && rocm::g_hsa_reports_ops) return true;
   prepare_functions(has_newer_data());
   if (register_old_callbacks(library)) {

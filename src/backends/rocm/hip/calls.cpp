@@ -12,7 +12,7 @@ namespace {
 
 using rocm::t_launch;
 
-// hipLaunchConfig_t and HIP_LAUNCH_CONFIG: grid, block, bytes of shared memory, stream.
+// Offset in hipLaunchConfig_t and HIP_LAUNCH_CONFIG: grid, block, bytes of shared memory, stream.
 constexpr size_t kStreamOfConfig = 32;
 
 uint64_t stream_of(const FunctionInfo& function, const char* data) {
@@ -25,7 +25,7 @@ uint64_t stream_of(const FunctionInfo& function, const char* data) {
   return value;
 }
 
-// Of the pieces of a copy of rows only the pointers are told.
+// For copies of rows, only the pointers are filled in.
 hsa::CallMemory memory_of(const FunctionInfo& function, const char* data) {
   hsa::CallMemory memory;
   const auto word = [&](size_t i) {

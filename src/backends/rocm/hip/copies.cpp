@@ -23,8 +23,8 @@ struct Copy2D {
 };
 static_assert(sizeof(Copy2D) == 128);
 
-// hipMemcpy3DParms as it has been since ROCm 3: two arrays, positions, pitched pointers, the extent
-// and the kind.
+// hipMemcpy3DParms as it has been since ROCm 3: arrays, positions, pitched pointers, the extent and
+// the kind.
 struct Copy3D {
   uint64_t src_array;
   uint64_t src_position[3];
@@ -41,7 +41,7 @@ bool starts_with(const char* text, const char* start) {
   return strncmp(text, start, strlen(start)) == 0;
 }
 
-// The direction that some functions have in their name; A is an array, on the device.
+// The direction that some functions have in their names; A is an array, on the device.
 int32_t kind_of_name(const char* name) {
   struct Named {
     const char* text;
@@ -89,7 +89,7 @@ void read_2d(const char* data, Described* described) {
   described->height = copy.height;
 }
 
-// Many copies by one call: arrays of where to, where from and how much.
+// Many copies in one call: arrays of destinations, sources and sizes.
 void read_batch(const char* data, Described* described) {
   struct {
     void* const* dst;
@@ -143,7 +143,7 @@ void read_parameters(const FunctionInfo& function, const char* data, Described* 
 
 }  // namespace
 
-// Not of those whose struct differs between versions, or says no size in bytes.
+// Excludes functions whose struct differs between versions, or has no size in bytes.
 bool is_copy_described(const FunctionInfo& function) {
   return !starts_with(function.name, "hipDrvMemcpy3D") &&
          !starts_with(function.name, "hipMemcpy3DPeer") &&

@@ -1,5 +1,5 @@
 // What a call that copies was asked to do: one description per call, however many ops the runtime
-// makes of it, with the size the program gave.
+// turns it into, with the size that the program gave.
 #pragma once
 
 #include "backends/rocm/hip/functions.h"

@@ -1,7 +1,7 @@
-// The functions of HIP under their own names: this library is preloaded, so that a program that is
-// linked with HIP calls these. That costs less than HIP's callbacks do, tells the result of a
-// call, and leaves HIP's own course as it is. A program that finds the functions by dlsym() alone
-// is told of by those callbacks instead: see callbacks.cpp.
+// The HIP functions under their own names: this library is preloaded, so a program that is linked
+// with HIP calls these. That costs less than HIP's callbacks, provides the results of calls, and
+// does not change HIP's own behaviour. Calls of a program that finds the functions only by dlsym()
+// are reported by those callbacks: see callbacks.cpp.
 #include <dlfcn.h>
 
 #include "backends/markers/markers.h"
@@ -23,7 +23,7 @@ void* find_next(const char* name) {
   const ErrnoKeeper keep;
   void* symbol = dlsym(RTLD_NEXT, name);
   if (symbol != nullptr) return symbol;
-  // HIP may have been loaded for the caller alone, and not be in the global scope.
+  // HIP may have been loaded with local scope.
   void* library = loaded_library();
   return library != nullptr ? dlsym(library, name) : nullptr;
 }

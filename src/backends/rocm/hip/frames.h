@@ -1,5 +1,5 @@
-// The calls into HIP that a thread is in. A call can be made from within another, by the runtime or
-// from a callback of the program.
+// The HIP calls that a thread is in. Calls nest when the runtime or a callback of the program makes
+// one.
 #pragma once
 
 #include "backends/rocm/hip/calls.h"
@@ -15,7 +15,7 @@ struct Frame {
 constexpr uint32_t kMaxDepth = 8;
 struct Frames {
   uint32_t depth;  // may exceed kMaxDepth: those calls are counted and not recorded
-  bool asking;     // a call of ours is under way
+  bool asking;     // a call of ours is in progress
   Frame frames[kMaxDepth];
 };
 

@@ -18,8 +18,8 @@ constexpr uint16_t kIds[] = {
 #undef X
 };
 
-// Text behind text, each with a zero at its end: pointers to them would have to be relocated, and
-// their pages copied, in every process that is recorded.
+// All texts concatenated, each zero-terminated: pointers to them would have to be relocated, and
+// their pages copied, in every recorded process.
 constexpr char kTexts[] =
 #define X(id, name, category, weight, parameters, count, types) \
 #name "\0" #category "\0" #weight "\0" parameters "\0"
@@ -247,7 +247,7 @@ const char* name_of(Function function) { return kTexts + kPlaces.of[function]; }
 
 uint32_t define_unknown(uint32_t id, const char* (*name_of)(uint32_t id)) {
   constexpr uint32_t kMaxUnknown = 600;
-  static uint32_t defined[kMaxUnknown];  // two threads that define one at once do no harm
+  static uint32_t defined[kMaxUnknown];  // a race between two threads is harmless
   uint32_t& known = defined[id < kMaxUnknown ? id : 0];
   if (known == 0 && name_of != nullptr) {
     known = rocm::agent().define_function("hip", "other", name_of(id), "");
@@ -263,7 +263,7 @@ FunctionInfo* function_of_name(const char* name) {
   for (FunctionInfo& function : g_functions) {
     if (strcmp(function.name, name) == 0) return &function;
   }
-  // ROCm 6 renamed those whose structures it changed.
+  // ROCm 6 renamed functions whose structs it changed.
   if (ends_with(name, "R0600")) {
     for (FunctionInfo& function : g_functions) {
       const size_t length = strlen(function.name);

@@ -10,11 +10,11 @@ namespace sonde::hip {
 constexpr uint32_t kPhaseEnter = 0;
 constexpr uint32_t kDomainOps = 2;
 constexpr uint32_t kDomainApi = 3;
-constexpr uint32_t kFirstId = 3;  // 1 and 2 are what the compiler makes of <<<...>>>
+constexpr uint32_t kFirstId = 3;  // 1 and 2 are the calls that the compiler emits for <<<...>>>
 constexpr uint32_t kProfilerStart52 = 183, kProfilerStop52 = 184;
 constexpr uint32_t kLastId52 = 333;  // HIP_API_ID_LAST of ROCm 5.2
 
-// hip_api_data_t begins so in every version; the arguments follow.
+// How hip_api_data_t begins in every version; the arguments follow.
 struct ApiData {
   uint64_t correlation;
   uint32_t phase;
@@ -62,8 +62,7 @@ using RegisterCallback = int (*)(uint32_t id, void* callback, void* arg);
 using InitActivity = void (*)(void* id_callback, void* op_callback, void* arg);
 using EnableActivity = bool (*)(uint32_t op, bool enable);
 
-// ROCm 5.3.1 to 7.
-// What follows hip_api_data_t in the data of a call. Not initialised by the runtime.
+// ROCm 5.3.1 to 7. What follows hip_api_data_t in a call's data. Not initialised by the runtime.
 struct TracerTail {
   uint64_t enter_timestamp;
   uint64_t phase_data;

@@ -1,5 +1,5 @@
-// A call of the program that comes through one of our functions, of whatever signature: recorded,
-// and passed on. Calls that HIP makes into itself on the way are passed on alone.
+// A call of the program through one of our functions, of any signature: recorded and forwarded.
+// Calls that HIP makes to itself meanwhile are only forwarded.
 #pragma once
 
 #include "backends/rocm/hip/arguments.h"
@@ -8,13 +8,13 @@
 
 namespace sonde::hip {
 
-// Of calls through our functions.
+// The nesting depth of calls through our functions.
 extern constinit thread_local uint32_t t_depth;
 
-// Whether calls are recorded here at the moment. Finds the agent the first time, and notes which
+// Whether calls are recorded at the moment. Finds the agent the first time, and notes which
 // function the program calls.
 bool watching(const FunctionInfo& function);
-// What a program says with hipProfilerStart() and hipProfilerStop(): recording goes on, or pauses.
+// hipProfilerStart() and hipProfilerStop(): resume or pause the recording.
 void switch_recording(bool on);
 
 template <typename... A>
@@ -52,7 +52,7 @@ int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
   return result;
 }
 
-// The same of the function with this number, which may be one of those two.
+// The same by function number; the function may be one of those two.
 template <Function Id, typename... A>
 int recorded_as(int (*next)(A...), A... values) {
   if constexpr (Id == k_hipProfilerStart) switch_recording(true);

@@ -1,4 +1,5 @@
-// Where the parameters of a call lie in the data of HIP's callbacks, against HIP's own header.
+// The offsets of a call's parameters in the data of HIP's callbacks, checked against HIP's own
+// header.
 #define __HIP_PLATFORM_AMD__ 1
 #include <gtest/gtest.h>
 
@@ -51,7 +52,7 @@ TEST(Layout, ParametersLieWhereTheHeaderHasThem) {
   EXPECT_PLACE(hipModuleGetFunction, 2, kname);
   EXPECT_PLACE(hipModuleLoadDataEx, 4, optionsValues);
   EXPECT_PLACE(hipGraphInstantiate, 4, bufferSize);
-#if HIP_VERSION_MAJOR >= 6  // whose headers give the functions of old structures another name
+#if HIP_VERSION_MAJOR >= 6  // its headers rename functions with old structs
   EXPECT_PLACE(hipGetDevicePropertiesR0000, 1, device);
   EXPECT_PLACE(hipGetDevicePropertiesR0600, 1, deviceId);
 #else

@@ -12,7 +12,7 @@ namespace {
 constexpr int32_t kMostNodes = 128;
 constexpr int16_t kNotAsked = -2;
 
-// A CPU has a file with "0".
+// A CPU node's file contains "0".
 bool is_gpu(int32_t node) {
   char path[80], text[16] = {};
   snprintf(path, sizeof path, "/sys/class/kfd/kfd/topology/nodes/%d/gpu_id", node);
@@ -34,7 +34,7 @@ int16_t look_up(int32_t node) {
 }  // namespace
 
 int32_t gpu_of_node(int32_t node) {
-  static int16_t known[kMostNodes];  // + 2; two threads that look for one at once do no harm
+  static int16_t known[kMostNodes];  // + 2; a race between two threads is harmless
   if (node < 0 || node >= kMostNodes) return node;
   int16_t found = static_cast<int16_t>(__atomic_load_n(&known[node], __ATOMIC_RELAXED) + kNotAsked);
   if (found == kNotAsked) {

@@ -1,5 +1,5 @@
-// The parameters of a function as functions.inc describes them, and where they lie in the data of
-// HIP's callbacks. Known to the compiler, so that what must fit is checked when Sonde is built.
+// The parameters of a function as functions.inc describes them, and their offsets in the data of
+// HIP's callbacks. Evaluated at compile time, so that mismatches are build errors.
 #pragma once
 
 #include <stddef.h>
@@ -30,7 +30,7 @@ enum class Kind : uint8_t {
 
 constexpr size_t kMaxParameters = 16;
 
-// Size in the data, and in a copy of what a pointer points to.
+// Size in the data, and of the copy of what a pointer points to.
 struct Size {
   uint16_t bytes, align, copied;
 };
@@ -50,7 +50,7 @@ constexpr uint16_t read_number(const char** cursor) {
   return number;
 }
 
-// `newer`: the data of callbacks are those of HIP 6 and later.
+// `newer`: callback data has the layout of HIP 6 and later.
 constexpr bool next_token(const char** cursor, Token* token, bool newer) {
   const char* at = *cursor;
   while (*at == ' ') ++at;
@@ -72,8 +72,8 @@ constexpr bool next_token(const char** cursor, Token* token, bool newer) {
   return true;
 }
 
-// By Kind: its letter and size. A kPointer also has a copy, of the size that is in the text, and
-// that is where the size of a kStruct is.
+// By Kind: its letter and size. For a kPointer, the number in the text is the size of its copy; for
+// a kStruct, its own size.
 constexpr struct {
   char letter;
   Size size;
@@ -95,21 +95,21 @@ constexpr Size size_of(const Token& token) {
   const Kind kind = kind_of(token.letter);
   if (kind == Kind::kPointer) return {8, 8, token.number};
   if (kind == Kind::kStruct) {
-    // The only ones that are not made of words are the handles for other processes.
+    // The only ones that are not made of words are the IPC handles.
     const uint16_t align = token.number == 64 ? 1 : token.number % 8 == 0 ? 8 : 4;
     return {token.number, align, 0};
   }
   return kKinds[static_cast<uint8_t>(kind)].size;
 }
 
-// Places one parameter after the other.
+// Lays out the parameters one after the other.
 struct Layout {
   size_t count = 0, bytes = 0;
 
   constexpr size_t add(const Token& token) {
     const Size size = size_of(token);
     const size_t offset = (bytes + size.align - 1) / size.align * size.align;
-    // A copy follows its pointer, which is aligned enough for any.
+    // A copy follows its pointer, which is aligned enough for any type.
     bytes = offset + size.bytes + size.copied;
     ++count;
     return offset;
@@ -123,7 +123,7 @@ constexpr Layout layout_of(const char* text, bool newer) {
   return layout;
 }
 
-// Whether values of these types are what `text` describes: as many, each of its parameter's size.
+// Whether these types match `text`: the same number, each with its parameter's size.
 template <typename... A>
 constexpr bool describes(const char* text, int (*)(A...)) {
   if (sizeof...(A) > kMaxParameters) return false;

@@ -1,6 +1,5 @@
-// The types of functions.inc as they are passed, and macros that make of a list of them the
-// parameters of a function. Structs are of the size and class of the originals. Used by exports.cpp
-// and table.cpp.
+// The parameter types of functions.inc, and macros that turn a list of them into the parameters of
+// a function. Structs have the size and class of the originals. Used by exports.cpp and table.cpp.
 #pragma once
 
 #include <stdint.h>

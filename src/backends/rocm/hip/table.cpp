@@ -1,6 +1,5 @@
-// HIP's dispatch table, as ROCm 6.2 and later hand it out (rocm/register.cpp): every function of
-// the runtime in a fixed order behind the size of the table. Ours are put in the place of those
-// known.
+// HIP's dispatch table, as ROCm 6.2 and later pass it out (rocm/register.cpp): every function of
+// the runtime in a fixed order, preceded by the table's size. Ours replace the known ones.
 #include "backends/rocm/hip/table.h"
 
 #include "backends/rocm/hip/hip.h"
@@ -42,7 +41,7 @@ constexpr Place kPlaces[] = {
 #undef Y
 };
 
-// Of tables of so many entries there are two, with another order behind the first.
+// Two versions have this many entries, in a different order behind the first 445.
 constexpr size_t kTwoOrders = 461, kSameInAll = 445;
 
 }  // namespace

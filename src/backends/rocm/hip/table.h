@@ -5,7 +5,7 @@
 
 namespace sonde::hip {
 
-// Puts our functions into the table; returns how many.
+// Replaces functions in the table by ours; returns how many.
 size_t take_table(void* table);
 
 }  // namespace sonde::hip

@@ -1,8 +1,9 @@
 // ROCm 5.3.1 to 7: one callback for calls and ops (hipRegisterTracerCallback).
 //
-// For a call it is asked whether to trace it, and gives two functions for its begin and end, which
-// get the arguments. They are written behind the data of the call, whose size is one of a few: for
-// a version it is not known for, calls are not traced and ops are.
+// For a call, the runtime asks the callback whether to trace it, and gets two functions for its
+// begin and end, which are passed the arguments. These functions are stored behind the call's data,
+// whose size depends on the version: for a version with an unknown size, ops are traced but calls
+// are not.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,8 @@ constexpr int kTrace = 0;
 constexpr int kDoNotTrace = 1;
 
 constexpr uint32_t kNotAsked = ~0u;
-uint32_t g_tail = kNotAsked;  // where TracerTail is; 0 = not known
-bool g_tells_nodes = false;   // a record's device is the kernel driver's node, not HIP's number
+uint32_t g_tail = kNotAsked;  // offset of TracerTail; 0 = unknown
+bool g_tells_nodes = false;   // records give the kernel driver's node, not HIP's device number
 int (*g_get_version)(int*);
 int (*g_peek_error)();
 const char* (*g_name_of)(uint32_t id);
@@ -30,7 +31,7 @@ RegisterTracer g_register;
 uint32_t tail_of(int version) {
   const int major = version / 10000000;
   const int minor = version / 100000 % 100;
-  g_tells_nodes = major > 5 || minor >= 7;  // as seen of 5.7.1 and 6.4.3
+  g_tells_nodes = major > 5 || minor >= 7;  // as seen with 5.7.1 and 6.4.3
   if (major == 5) return 840;
   if (major == 6 && minor <= 4) return 1520;
   char text[160];
@@ -44,7 +45,7 @@ uint32_t tail_of(int version) {
 
 const FunctionInfo kOther = {"", Category::device, true, false, false, 0, 0, {}, 0, false};
 
-// Ids moved little between versions, but they are not promised to stay: the name counts.
+// Ids have hardly changed between versions, but they are not guaranteed: the name decides.
 const FunctionInfo* find_info(uint32_t id) {
   const char* name = g_name_of != nullptr ? g_name_of(id) : nullptr;
   const FunctionInfo* function = function_of_id(id);
@@ -55,7 +56,7 @@ const FunctionInfo* find_info(uint32_t id) {
 
 const FunctionInfo& info_of(uint32_t id) {
   constexpr uint32_t kMaxId = 1000;
-  static const FunctionInfo* known[kMaxId];  // two threads that look for one at once do no harm
+  static const FunctionInfo* known[kMaxId];  // a race between two threads is harmless
   if (id >= kMaxId) return kOther;
   const FunctionInfo* function = __atomic_load_n(&known[id], __ATOMIC_ACQUIRE);
   if (function == nullptr) {
@@ -90,7 +91,7 @@ void on_exit(uint32_t id, void* data) {
            result, frame.open);
 }
 
-// Asked of the runtime in its first call: while it loads us it is not ready to be called.
+// Asks the runtime in its first call: while it loads us, it cannot be called.
 uint32_t tail(Frames* frames) {
   uint32_t known = __atomic_load_n(&g_tail, __ATOMIC_RELAXED);
   if (known != kNotAsked) return known;
@@ -105,8 +106,8 @@ uint32_t tail(Frames* frames) {
 
 void on_nothing(uint32_t, void*) {}
 
-// Of a call that came through one of our functions HIP has only to know the number, so that the
-// ops it reports have it.
+// A call that came through one of our functions only needs its number passed to HIP, so that the
+// ops that HIP reports have it.
 int number_call(char* data) {
   const rocm::Launch& launch = rocm::t_launch;
   if (rocm::g_hsa_reports_ops || launch.correlation == 0) return kDoNotTrace;
@@ -141,7 +142,7 @@ int on_call(uint32_t id, char* data) {
 
 int on_op(const void* data) {
   if (rocm::g_hsa_reports_ops) return kDoNotTrace;
-  if (data == nullptr) return kTrace;  // only asks
+  if (data == nullptr) return kTrace;  // only a query whether to trace
   ActivityRecord record;
   memcpy(&record, data, sizeof record);
   if (g_tells_nodes) record.device = gpu_of_node(record.device);

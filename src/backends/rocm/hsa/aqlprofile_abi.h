@@ -1,6 +1,6 @@
-// hsa_ven_amd_aqlprofile as the runtime's extension table has it: AMD's library that knows how the
-// hardware's counters are selected, started and read. Version 1, of ROCm 3 to 7. Declared here from
-// the facts of the public header. Used by counter_session.cpp only.
+// hsa_ven_amd_aqlprofile, the runtime's extension table for AMD's library that knows how to select,
+// start and read hardware counters. Version 1, of ROCm 3 to 7. Declared here from the facts of the
+// public header. Used by counter_session.cpp only.
 #pragma once
 
 #include "backends/rocm/hsa/hsa_abi.h"
@@ -27,7 +27,7 @@ struct Profile {
   uint32_t parameter_count;
   ProfileBuffer output, commands;
 };
-// A vendor packet.
+// A vendor-specific AQL packet.
 struct ProfilePacket {
   uint16_t header;
   uint16_t commands[27];
@@ -36,7 +36,7 @@ struct ProfilePacket {
 static_assert(sizeof(ProfilePacket) == 64);
 
 struct ProfileData {
-  uint32_t sample;  // for counters the shader engine
+  uint32_t sample;  // the shader engine, for counters
   uint32_t reserved;
   ProfileEvent event;
   uint64_t result;

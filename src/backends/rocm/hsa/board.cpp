@@ -15,13 +15,13 @@ namespace {
 using wire::Board;
 
 constexpr size_t kMostPath = 512;
-constexpr uint32_t kArgumentsAnyway = 256;  // of a kernel whose arguments have no known size
+constexpr uint32_t kArgumentsAnyway = 256;  // for a kernarg segment of unknown size
 
 Board* g_board;
 bool g_keeps_launches, g_holds;
 pid_t g_pid;
 
-// Beyond a limit on file sizes a write would raise SIGXFSZ, in the program.
+// With a limit on file sizes, a write could raise SIGXFSZ in the program.
 bool may_write() {
   struct rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
@@ -31,7 +31,7 @@ Board* make_board(const char* path) {
   const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return nullptr;
   void* memory = MAP_FAILED;
-  // Blocks first: a store into a page that a full disk has no block for would end the program.
+  // Allocate first: storing to a page for which a full disk has no block would kill the program.
   if (fallocate(fd, 0, 0, sizeof(Board)) == 0) {
     memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
@@ -40,7 +40,8 @@ Board* make_board(const char* path) {
   return memory != MAP_FAILED ? static_cast<Board*>(memory) : nullptr;
 }
 
-// What lies at an address of this process, read so that a wrong address is an error.
+// Reads the kernarg segment through a file descriptor, so that a bad address is an error, not a
+// fault.
 void read_arguments(int fd, const wire::BoardDispatch& dispatch, wire::BoardArguments* arguments) {
   uint32_t bytes = kernel_argument_bytes(dispatch.kernel_object);
   if (bytes == 0) bytes = kArgumentsAnyway;
@@ -56,7 +57,7 @@ void read_arguments(int fd, const wire::BoardDispatch& dispatch, wire::BoardArgu
   }
 }
 
-// Of the dispatches that have not finished, the oldest first.
+// Saves the arguments of unfinished dispatches, the oldest first.
 void note_arguments() {
   const int fd = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -72,7 +73,7 @@ void note_arguments() {
   close(fd);
 }
 
-// Whether the process has memory there. Of a device it has none that it can look at.
+// Whether the process has memory mapped there. Device memory is usually not mapped.
 bool is_mapped(uint64_t address) {
   constexpr uint64_t kPage = 4096;
   unsigned char resident = 0;
@@ -88,7 +89,7 @@ void note_launch(uint64_t number) {
   __atomic_store_n(&launch.number, number + 1, __ATOMIC_RELEASE);
 }
 
-// Bounded: whoever reports may be gone, or slow.
+// Bounded: the reader may be gone, or slow.
 void wait_for_report() {
   constexpr int kLooks = 1000;
   constexpr timespec kPause = {0, 5'000'000};
@@ -169,7 +170,7 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   entry.group_bytes = packet.group_segment_bytes;
   entry.private_bytes = packet.private_segment_bytes;
   g_board->completions[number % wire::kBoardDispatches] = packet.completion.handle;
-  // They are more than a fast cache holds, and the next comes soon.
+  // The dispatches do not fit into a fast cache, and the next one will come soon.
   __builtin_prefetch(&g_board->dispatches[(number + 2) % wire::kBoardDispatches], 1);
   if (g_keeps_launches) note_launch(number);
   if (g_holds) see_thread();
@@ -180,7 +181,7 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
 void note_end(uint64_t number_plus_1, int64_t now_ns) {
   if (number_plus_1 == 0 || g_board == nullptr) return;
   wire::BoardEnd& end = g_board->ends[(number_plus_1 - 1) % wire::kBoardDispatches];
-  if (end.number >= number_plus_1) return;  // its place was taken, and that one is over
+  if (end.number >= number_plus_1) return;  // the slot was reused, and the newer dispatch has ended
   end.time_ns = now_ns;
   __atomic_store_n(&end.number, number_plus_1, __ATOMIC_RELEASE);
 }

@@ -1,4 +1,4 @@
-// The newest call into HIP that failed, on the board.
+// Notes the newest failed HIP call on the board.
 #include <stdio.h>
 
 #include "agent/platform.h"
@@ -8,7 +8,7 @@
 namespace sonde::hsa {
 namespace {
 
-constexpr int kNotReady = 600;  // an answer to a question
+constexpr int kNotReady = 600;  // not an error but the answer to a query
 
 agent::BoundedLock g_lock;
 

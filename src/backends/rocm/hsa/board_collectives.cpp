@@ -28,7 +28,7 @@ Communicator* find(const void* handle) {
   return nullptr;
 }
 
-// What was known of it, with this call counted.
+// Counts the call, and copies the communicator's data.
 bool count_call(const void* handle, Communicator* copy) {
   if (!g_lock.acquire()) return false;
   Communicator* known = find(handle);
@@ -60,7 +60,7 @@ uint64_t put(const Communicator& known, const char* name, uint64_t count, int ty
   entry.root = root;
   snprintf(entry.name, sizeof entry.name, "%s", name);
   entry.stack.bytes = 0;
-  if (is_watched()) take_stack(&entry.stack);  // a recording has the call's own
+  if (is_watched()) take_stack(&entry.stack);  // a recording has its own call stacks
   __atomic_store_n(&entry.number, number + 1, __ATOMIC_RELEASE);
   return number + 1;
 }
@@ -69,7 +69,8 @@ uint64_t put(const Communicator& known, const char* name, uint64_t count, int ty
 
 void note_communicator(const void* communicator, uint64_t group, int rank, int ranks) {
   if (communicator == nullptr || !g_lock.acquire()) return;
-  Communicator* place = find(communicator);  // one that is gone had its address
+  // Reuses the entry of a destroyed communicator at the same address.
+  Communicator* place = find(communicator);
   if (place == nullptr) place = &g_known[g_count++ % kCommunicators];
   *place = {communicator, group, 0, rank, ranks};
   g_lock.release();

@@ -1,5 +1,5 @@
-// The log of the board: what is long and comes seldom, a line each, of fields behind blanks. In
-// texts, what is no visible character of ASCII is %XX, and so is '%'.
+// The log of the board: infrequent, long data, one line each, with fields separated by spaces. In
+// texts, '%' and all bytes that are not visible ASCII characters are written as %XX.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,12 +12,12 @@ namespace {
 constexpr size_t kMostPath = 512;
 constexpr uint64_t kMostCopied = uint64_t{256} << 20;  // of code objects that are in no file
 
-char g_path[kMostPath];  // of the log
+char g_path[kMostPath];  // the log's path
 int g_fd = -1;
 uint32_t g_modules, g_codes, g_copies;
 uint64_t g_copied;
 
-// A line of text that grows; without memory it stays as it is, and is not written.
+// A growing line of text; if memory runs out, it is not written.
 class Line {
  public:
   ~Line() { free(text_); }
@@ -76,7 +76,7 @@ bool in_memory(const char* uri, uint64_t* address, uint64_t* bytes) {
   return *address != 0 && *bytes != 0;
 }
 
-// Its number, 0: there is none. It may be gone when somebody wants to see it.
+// Returns the copy's number, 0 if there is none. The memory may be gone when a reader needs it.
 uint32_t keep_copy(uint64_t address, uint64_t bytes) {
   if (bytes > kMostCopied - g_copied) return 0;
   char path[kMostPath + 16];
@@ -84,7 +84,7 @@ uint32_t keep_copy(uint64_t address, uint64_t bytes) {
   snprintf(path, sizeof path, "%.*s.%u", static_cast<int>(stem), g_path, g_copies + 1);
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return 0;
-  // write() fails where there is no such memory.
+  // write() fails if the memory does not exist.
   const auto* at = reinterpret_cast<const char*>(address);
   uint64_t done = 0;
   while (done < bytes) {

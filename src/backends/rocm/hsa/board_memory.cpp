@@ -1,4 +1,5 @@
-// Allocations of the board. Found again by what they are freed by, through a table beside it.
+// The board's allocations, found by the pointer that they are freed by, through an index beside the
+// board.
 #include <stdlib.h>
 
 #include "agent/platform.h"
@@ -11,13 +12,13 @@ using wire::BoardAllocation;
 using wire::kBoardAllocations;
 
 constexpr uint32_t kBuckets = 8192;
-constexpr uint32_t kNone = 0;  // places are kept plus 1
+constexpr uint32_t kNone = 0;  // indexes are stored plus 1
 
 struct Index {
-  uint32_t first[kBuckets];  // live ones with this hash
+  uint32_t first[kBuckets];  // live entries with this hash
   uint32_t behind[kBoardAllocations];
   uint64_t key[kBoardAllocations];
-  uint32_t freed[kBoardAllocations];  // a ring, the oldest at `oldest`
+  uint32_t freed[kBoardAllocations];  // ring buffer, the oldest at `oldest`
   uint32_t oldest, freed_count;
 };
 Index* g_index;  // under g_lock
@@ -32,7 +33,7 @@ bool prepared() {
   return g_index != nullptr;
 }
 
-// A place that was never used, or of what was freed the longest ago.
+// An unused entry, or the one that was freed the longest ago.
 uint32_t free_place(wire::Board* board) {
   if (board->allocation_count < kBoardAllocations) return ++board->allocation_count;
   if (g_index->freed_count == 0) return kNone;

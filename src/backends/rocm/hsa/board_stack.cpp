@@ -1,6 +1,6 @@
-// Call stacks of the board, taken as the sampler takes them (backends/cpu): no frame is followed
-// into memory that is not there. Modules and codes are numbered by the board's own log, so that its
-// reader needs nothing else.
+// Call stacks for the board, taken with the sampler's unwinder (backends/cpu), which never follows
+// a frame into unmapped memory. Modules and code objects are numbered by the board's own log, so
+// that its reader needs nothing else.
 #include <stdio.h>
 #include <string.h>
 #include <ucontext.h>
@@ -26,7 +26,7 @@ struct Room {
   cpu::Moment moment;
   char packed[cpu::kPackedBytes];
 };
-Room g_room;  // its pages are touched by the first stack
+Room g_room;  // untouched until the first stack
 agent::BoundedLock g_lock;
 
 enum Ours : uint8_t { kUnknown, kOurs, kOthers };
@@ -48,7 +48,7 @@ void leave_out_ours(cpu::Stack& stack) {
   memmove(stack.frames, stack.frames + ours, sizeof(cpu::Frame) * stack.count);
 }
 
-// Of the main thread; for others memory is read by system calls, which costs more.
+// The main thread's bounds; the memory of other threads is read by system calls, which costs more.
 cpu::StackBounds bounds_of(uint32_t tid) {
   cpu::StackBounds bounds;
   if (tid != static_cast<uint32_t>(getpid())) return bounds;
@@ -57,7 +57,7 @@ cpu::StackBounds bounds_of(uint32_t tid) {
   return bounds;
 }
 
-// The bytes of as many whole frames as there is room for: each is two LEB128 numbers.
+// The size of as many whole frames as fit: each is two LEB128 numbers.
 uint32_t whole_frames(const char* frames, uint32_t bytes, uint32_t room) {
   uint32_t end = 0, numbers = 0;
   for (uint32_t i = 0; i < bytes && i < room; ++i) {
@@ -67,8 +67,7 @@ uint32_t whole_frames(const char* frames, uint32_t bytes, uint32_t room) {
   return end;
 }
 
-// The backend of samples has modules and codes numbered by the agent; for these stacks the log
-// does.
+// A definer that numbers modules and code objects by the log; the sampler's stacks use the agent.
 struct sonde_agent g_naming;
 
 bool prepared() {
@@ -102,13 +101,13 @@ void walk(const ucontext_t& here, wire::BoardStack* stack) {
   keep(moment, stack);
 }
 
-// The stack of another thread, which waits or is stopped, as `unwind` finds it.
+// The stack of another thread, which is blocked or stopped; `unwind` takes its native frames.
 template <typename Unwind>
 bool take(uint32_t tid, uint64_t python, wire::BoardStack* stack, const Unwind& unwind) {
   stack->tid = tid;
   stack->bytes = 0;
   stack->call[0] = '\0';
-  if (!g_lock.acquire()) return false;  // who is stopped may hold it
+  if (!g_lock.acquire()) return false;  // a stopped thread may hold it
   cpu::Moment& moment = g_room.moment;
   const bool can = prepared();
   if (can) {

@@ -1,6 +1,6 @@
-// What the program's threads do, on the board, when its reader asks: of those that are blocked, by
-// reading their stacks. The reader stops those that run, one at a time and for as long as the stack
-// is read here (record/stopped_threads.h).
+// What the program's threads do, for the board, when its reader asks: for blocked threads, by
+// reading their stacks. The reader stops running threads, one at a time, while the stack is read
+// here (record/stopped_threads.h).
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ constexpr uint32_t kSeen = 256;
 constexpr int kTries = 60;
 constexpr timespec kPause = {0, 300'000};
 
-// The interpreter's state of threads that have used the GPU.
+// The interpreter states of threads that have used the GPU.
 struct Seen {
   uint32_t tid;
   uint64_t python;
@@ -40,7 +40,8 @@ uint64_t python_of(uint32_t tid) {
   if (count > kSeen) count = kSeen;
   uint64_t python = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (g_seen[i].tid == tid) python = g_seen[i].python;  // a number may be used again
+    // The last one counts: a tid may be reused.
+    if (g_seen[i].tid == tid) python = g_seen[i].python;
   }
   return python;
 }
@@ -55,7 +56,7 @@ void read_name(uint32_t tid, char* name, size_t room) {
   name[strcspn(name, "\n")] = '\0';
 }
 
-// A thread that waits for a signal sleeps for moments, and is best met in one.
+// Retries: a thread that polls a signal sleeps only for moments, and has to be caught in one.
 void tell_thread(uint32_t tid, wire::BoardThread* entry) {
   entry->tid = tid;
   entry->runs = wire::kThreadRuns;
@@ -142,7 +143,7 @@ void tell_threads() {
   const ErrnoKeeper keep;
   tell_all(to);
   __atomic_store_n(&to->threads_told, asked, __ATOMIC_RELEASE);
-  // Whoever stops threads wants its answers at once, or is gone.
+  // A reader that stops threads needs its answers at once, or is gone.
   constexpr uint64_t kMostNs = 3'000'000'000;
   constexpr timespec kShort = {0, 50'000};
   for (const uint64_t begin = now_ns(); now_ns() - begin < kMostNs;) {

@@ -1,18 +1,17 @@
-// What HIP's part tells the board of the process: calls that failed.
+// How the HIP part reports failed calls to the board.
 #pragma once
 
 #include <stdint.h>
 
 namespace sonde::hsa {
 
-// What a call was to do with memory: 0 where it has no such argument.
+// The memory arguments of a call; 0 if it has no such argument.
 struct CallMemory {
   uint64_t to = 0, from = 0, bytes = 0;
-  bool frees = false;  // `to`
+  bool frees = false;  // the call frees `to`
 };
 
-// Nothing happens where there is no board, or where the code is no error. Keeps nothing of
-// `function`.
+// Does nothing if there is no board, or if the code is not an error. Does not keep `function`.
 void note_call_error(const char* function, int code, const CallMemory& memory);
 
 }  // namespace sonde::hsa

@@ -32,7 +32,8 @@ Status pool_allocate(Pool pool, size_t size, uint32_t flags, void** ptr) {
   Call call(kPoolAllocate);
   const MemoryTurn turn;
   Status status = next().memory_pool_allocate(pool, size, flags, ptr);
-  if (status != kSuccess && replays() && free_saved_memory()) {  // the program comes first
+  // The program's memory takes precedence.
+  if (status != kSuccess && replays() && free_saved_memory()) {
     status = next().memory_pool_allocate(pool, size, flags, ptr);
   }
   const uint64_t words[] = {pool.handle, size, flags, status == kSuccess ? word(*ptr) : 0};
@@ -57,7 +58,7 @@ Status pool_free(void* ptr) {
   return status;
 }
 
-// Host memory that a device may use: its address there may be another.
+// Notes host memory that a device may access, possibly at another address.
 Status note_locked(Status status, const void* host, void* const* address, size_t size) {
   const ErrnoKeeper keep;
   if (status == kSuccess && address != nullptr) {
@@ -97,7 +98,7 @@ Status fill(void* ptr, uint32_t value, size_t count) {
   return next().memory_fill(ptr, value, count);
 }
 
-// Memory that is not saved: of other processes, or mapped piece by piece.
+// Memory that a replay cannot save: another process', or virtual mappings.
 Status ipc_attach(const void* handle, size_t bytes, uint32_t count, const AgentHandle* agents,
                   void** address) {
   const Status status = next().ipc_memory_attach(handle, bytes, count, agents, address);
@@ -140,7 +141,7 @@ Status vmem_unmap(void* address, size_t bytes) {
   return status;
 }
 
-// Ranges of the host's memory that devices use under the same address; told again and again.
+// Ranges of host memory that devices access at the same address; may be set repeatedly.
 Status svm_set(void* address, size_t bytes, void* attributes, size_t count) {
   const Status status = next().svm_attributes_set(address, bytes, attributes, count);
   if (status != kSuccess) return status;

@@ -1,4 +1,4 @@
-// Calls of the program into HSA, recorded as such where they are the program's and not HIP's.
+// Recording of HSA calls that the program, not HIP, makes.
 #pragma once
 
 #include "backends/rocm/hsa/runtime.h"
@@ -28,7 +28,7 @@ class Call {
   explicit Call(CallId id) : recorded_(!rocm::g_hip_reports_calls && watching()) {
     if (recorded_) call_ = agent().call_begin(g_calls[id], kind_of(id));
   }
-  // The op, as one of this call where it is not one of HIP's.
+  // The op, linked to this call unless it belongs to a HIP call.
   struct sonde_op linked(struct sonde_op op) const {
     if (recorded_) op.correlation = call_.correlation;
     return op;

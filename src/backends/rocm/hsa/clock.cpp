@@ -1,6 +1,6 @@
-// Which clock the runtime's timestamps are in. ROCr converts device ticks to the kernel driver's
-// system clock, which is CLOCK_BOOTTIME; that is checked, not believed. Where it fits none of the
-// host's clocks it becomes a clock of its own, with readings now and then.
+// Finds the clock of the runtime's timestamps. ROCr converts device ticks to the kernel driver's
+// system clock, which is CLOCK_BOOTTIME; that is verified here. If it fits none of the host's
+// clocks, it becomes a clock of its own, with periodic readings.
 #include <time.h>
 
 #include "backends/rocm/hsa/runtime.h"
@@ -16,7 +16,7 @@ struct HostClock {
   clockid_t id;
   uint32_t clock;
 };
-// BOOTTIME first: it equals MONOTONIC until the machine sleeps.
+// BOOTTIME first: it equals MONOTONIC until the machine suspends.
 constexpr HostClock kHostClocks[] = {{CLOCK_BOOTTIME, SONDE_CLOCK_BOOTTIME},
                                      {CLOCK_MONOTONIC, SONDE_CLOCK_MONOTONIC},
                                      {CLOCK_MONOTONIC_RAW, SONDE_CLOCK_MONOTONIC_RAW},

@@ -1,6 +1,6 @@
-// Takes the times of finished dispatches and records them: when the program has waited for
-// something, so that what it knows is recorded; when a queue runs full; and by a thread that looks
-// every few milliseconds while there is work, and sleeps while there is none.
+// Takes the times of finished dispatches and records them: after the program has waited for
+// something, so that what it knows is recorded; when a queue gets full; and from a thread that
+// polls every few milliseconds while there is work, and sleeps while there is none.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr long kLookNs = 2'000'000;
 constexpr int kLooksBeforeSleep = 50;
 
-// 1: the collector sleeps until it is woken. A futex.
+// A futex. 1: the collector sleeps until it is woken.
 uint32_t g_sleeping;
 int64_t g_tick_ns;  // 0 while the collector sleeps
 std::atomic<bool> g_runs;
@@ -28,7 +28,7 @@ void futex(int operation, uint32_t value, const timespec* most = nullptr) {
   syscall(SYS_futex, &g_sleeping, operation, value, most, nullptr, 0);
 }
 
-// Until there is work. Where somebody watches, the threads may be asked for meanwhile.
+// Sleeps until there is work. If a reader watches the board, it may ask for threads meanwhile.
 void sleep_until_work() {
   constexpr timespec kLook = {0, 100'000'000};
   while (__atomic_load_n(&g_sleeping, __ATOMIC_ACQUIRE) != 0 && !dormant()) {
@@ -45,7 +45,8 @@ bool all_idle() {
   return !any_program_signals() && !any_counted();
 }
 
-// Of a process that was attached to. Whoever is faster ends it, or has it go on.
+// In a process that was attached to: whether the thread may end. A concurrent restart either sees
+// it end or keeps it running.
 bool may_leave() {
   if (!dormant() || !all_idle()) return false;
   __atomic_store_n(&g_tick_ns, 0, __ATOMIC_RELAXED);
@@ -93,8 +94,8 @@ void finish(Queue* queue, const Dispatch& dispatch, int64_t now_ns) {
   if (dispatch.wanted.handle != 0) next().signal_subtract_screlease(dispatch.wanted, 1);
 }
 
-// Records up to `most` finished dispatches of a queue that this thread has claimed; how many there
-// were. What they took is given back at once, as each time takes locked instructions.
+// Records up to `most` finished dispatches of a queue that this thread has claimed; returns how
+// many there were. Gives their memory back in one go, because each time costs locked instructions.
 uint64_t collect_some(Queue* queue, uint64_t most) {
   if (queue->dead.load(std::memory_order_relaxed)) return 0;
   const uint64_t head = queue->head.load(std::memory_order_relaxed);
@@ -138,7 +139,7 @@ void advance(Queue* queue, uint64_t consumed) {
   }
 }
 
-// Each member is named, so that the compiler need not clear all of it first.
+// All members are named, so that the compiler need not zero the struct first.
 struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch) {
   return {.kind = SONDE_OP_KERNEL,
           .name = dispatch.name,
@@ -165,7 +166,7 @@ struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch) {
 }
 
 void collect_claimed(Queue* queue) {
-  constexpr uint64_t kMost = 64;  // another thread may wait for their room
+  constexpr uint64_t kMost = 64;  // another thread may wait for this room
   while (collect_some(queue, kMost) == kMost) {
   }
 }
@@ -214,7 +215,7 @@ void end_collector() {
   }
 }
 
-// ---- what the program waits for ----
+// ---- waits of the program ----
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Asynchronous copies. The program's completion signal stays, and the times are taken from it; a
-// copy whose signal counts several ops, or that has none, gets one of ours.
+// Asynchronous copies. A copy keeps the program's completion signal, from which its times are
+// taken; a copy whose signal counts several ops, or that has no signal, gets one of ours.
 #include <stdlib.h>
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct sonde_op copy_op(AgentHandle dst_agent, AgentHandle src_agent, const void
   op.src_device = from_gpu ? from->gpu_id : int16_t{-1};
   if (from_gpu && to_gpu) {
     op.kind = SONDE_OP_COPY_D2D;
-    op.queue = from->copy_queue[kBetween];  // ROCr lets the source's engine do it
+    op.queue = from->copy_queue[kBetween];  // ROCr uses the source's engine
   } else if (to_gpu) {
     op.kind = SONDE_OP_COPY_H2D;
     op.queue = to->copy_queue[kToDevice];
@@ -43,7 +43,7 @@ struct sonde_op copy_op(AgentHandle dst_agent, AgentHandle src_agent, const void
 
 std::atomic<uint64_t> g_substitutes;
 
-// Of a copy where kernels are run again.
+// A copy's turn to change memory, where kernels are replayed.
 struct Turn {
   bool is_taken, is_loose;
   bool any() const { return is_taken || is_loose; }
@@ -53,7 +53,7 @@ struct Turn {
   }
 };
 
-// What it depends on is over then.
+// Waits until the copy's dependencies have completed.
 Turn take_turn(uint32_t* dependencies, const Signal** depends_on) {
   if (!replays()) return {};
   if (!begin_copy(*dependencies, *depends_on)) return {false, true};
@@ -62,12 +62,13 @@ Turn take_turn(uint32_t* dependencies, const Signal** depends_on) {
   return {true, false};
 }
 
-// One op on a signal that counts several: ours until it has finished, then the program's.
+// A signal of ours for one copy on a signal that counts several ops, or for a copy without a
+// signal. The program's signal is decremented when the copy has finished.
 struct Substitute {
   Signal own, wanted;
   struct sonde_op op;
   Turn turn;
-  bool refused;  // the runtime did not take the copy
+  bool refused;  // the runtime rejected the copy
 };
 
 bool substitute_finished(int64_t, void* data) {
@@ -86,12 +87,12 @@ bool substitute_finished(int64_t, void* data) {
   next().signal_destroy(substitute->own);
   free(substitute);
   g_substitutes.fetch_sub(1);
-  return false;  // once
+  return false;  // runs once
 }
 
 constexpr uint32_t kLess = 2;  // HSA_SIGNAL_CONDITION_LT
 
-// For a copy that is to be made with its signal; nullptr: it cannot be watched.
+// For a copy that is to complete on its own signal; nullptr: the copy cannot be watched.
 Substitute* substitute(Signal wanted, const struct sonde_op& op, Turn turn) {
   auto* made = static_cast<Substitute*>(calloc(1, sizeof(Substitute)));
   if (made != nullptr && next().signal_create(1, 0, nullptr, 0, &made->own) == kSuccess) {
@@ -126,7 +127,7 @@ Status copy_with_substitute(const struct sonde_op& op, Signal wanted, Turn turn,
   return status;
 }
 
-// Makes the copy by `copy(signal)`, and has it watched.
+// Makes the copy by calling `copy(signal)`, and watches it.
 template <typename Copy>
 Status watch(struct sonde_op op, Signal wanted, Turn turn, Copy copy) {
   if (turn.any()) return copy_with_substitute(op, wanted, turn, copy);
@@ -211,7 +212,7 @@ Status async_copy_rect(const PitchedPointer* dst, const Dim3* dst_offset, const 
   return status;
 }
 
-// Copies are timed only while this is on.
+// Copies are timed only while profiling is enabled, so it stays enabled.
 Status async_copy_enable(bool) { return kSuccess; }
 
 }  // namespace

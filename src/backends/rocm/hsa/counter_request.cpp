@@ -14,7 +14,7 @@ bool copy_part(const char* begin, const char* end, char* out, size_t room) {
   return true;
 }
 
-// "SQ:4:SQ_WAVES" between two places.
+// Parses "SQ:4:SQ_WAVES".
 bool read_counter(const char* begin, const char* end, WantedCounter* counter) {
   const auto* first = static_cast<const char*>(memchr(begin, ':', end - begin));
   if (first == nullptr) return false;

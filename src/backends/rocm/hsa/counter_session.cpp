@@ -1,5 +1,5 @@
-// The counters of a device: which of those that are wanted it has in each pass, the packets that
-// start and stop them, and their values. One for each device, since one dispatch at a time is
+// The counters of a device: which of the wanted counters each pass has on it, the packets that
+// start and stop them, and their values. One session per device, since one dispatch at a time is
 // counted.
 #include <pthread.h>
 #include <stdio.h>
@@ -12,13 +12,14 @@
 
 namespace sonde::hsa {
 
-// What is counted: `counters` each have some of `events`, one for each instance of their block.
+// What a pass counts: each of the `counters` has some of the `events`, one per instance of its
+// block.
 struct Counter {
   uint32_t name;  // intern()ed
   uint32_t first, count;
 };
 struct ReadValue {
-  uint32_t counter;  // its place
+  uint32_t counter;  // index into `counters`
   sonde_counter_value value;
 };
 struct CounterPass {
@@ -29,7 +30,7 @@ struct CounterPass {
   Profile profile;
   ProfileEvent* events;
   Counter* counters;
-  ReadValue* read;              // all values of a run
+  ReadValue* read;              // all values of one run
   sonde_counter_value* values;  // of one counter
   uint32_t event_count, event_room, counter_count, counter_room, read_count, read_room, value_count,
       value_room;
@@ -41,7 +42,7 @@ namespace {
 
 constexpr uint32_t kMostSessions = 64;
 constexpr uint32_t kMostPasses = 64;
-constexpr uint32_t kGlobalFlags = 1;  // of a memory pool
+constexpr uint32_t kGlobalFlags = 1;  // flag of a memory pool
 constexpr uint32_t kFineGrained = 2;
 constexpr uint16_t kPacketHeader = kVendorPacket | 1 << 8 | 2 << 9 | 2 << 11;  // barrier, fences
 
@@ -51,7 +52,7 @@ pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 AqlprofileTable g_table;
 bool g_has_table;
 
-// Room for one more; false without memory.
+// Makes room for one more element; false without memory.
 template <typename T>
 bool grow(T** items, uint32_t count, uint32_t* room) {
   if (count < *room) return true;
@@ -87,7 +88,7 @@ void refuse(CounterPass* plan, const char* name) {
            used != 0 ? " " : "", name);
 }
 
-// All instances of its block.
+// Adds a counter for all instances of its block.
 void add_counter(const WantedCounter& wanted, void* data) {
   auto* plan = static_cast<CounterPass*>(data);
   ProfileBlock block = {wanted.block, 0, 0};
@@ -125,7 +126,7 @@ Status find_pool(Pool pool, void* data) {
   return kSuccess;
 }
 
-// Memory of the host that the device may use.
+// Allocates host memory that the device can access.
 void* allocate(const Device* device, size_t bytes) {
   const Device* host = host_device();
   FoundPool pool = {};
@@ -143,7 +144,7 @@ void* allocate(const Device* device, size_t bytes) {
   return memory;
 }
 
-// Makes the packets; false, and something is said, if the counters cannot be had.
+// Creates the packets; on failure reports it and returns false.
 bool make_packets(const Device* device, CounterPass* plan) {
   Profile& profile = plan->profile;
   profile.agent = plan->agent;
@@ -178,7 +179,7 @@ void free_pass(CounterPass* plan) {
   free(plan);
 }
 
-// What the pass (`text`) counts on the device; nullptr: nothing.
+// The pass (`text`) on this device; nullptr: it counts nothing.
 CounterPass* make_pass(const Device* device, const char* gpu, const char* text) {
   auto* plan = static_cast<CounterPass*>(calloc(1, sizeof(CounterPass)));
   if (plan == nullptr) return nullptr;
@@ -211,7 +212,7 @@ void prepare(CounterSession* session) {
   }
 }
 
-// The place of the event's counter; they come counter by counter.
+// The index of the event's counter; events come ordered by counter.
 uint32_t counter_of(const CounterPass& plan, const ProfileEvent& event, uint32_t newest) {
   for (uint32_t i = 0; i < plan.counter_count; ++i) {
     const uint32_t place = (newest + i) % plan.counter_count;
@@ -234,7 +235,7 @@ Status take_value(uint32_t info, ProfileData* data, void* user) {
   return kSuccess;
 }
 
-// Those of one counter, one behind the other.
+// Makes the values of one counter contiguous.
 void gather(CounterPass* plan, uint32_t counter) {
   plan->value_count = 0;
   for (uint32_t i = 0; i < plan->read_count; ++i) {

@@ -24,30 +24,30 @@ constexpr uint16_t kBarrierPacket = kBarrierAndPacket | 1 << 8 | 2 << 9 | 2 << 1
 constexpr int kYields = 100;                                       // before pausing
 constexpr const char* kWaitingKernels = "__amd_rocclr_streamOps";  // HIP's own
 
-// A dispatch that is in its queue. Its signals are `ready`, `go`, that of `dispatch`, which tells
-// its times, and, if it is counted, `stopped`, by which its counters can be read; behind these the
-// queue is held by `read` and tells by `released` that it goes on.
+// A dispatch in its queue. Its signals, in the order of completion: `ready`, `go`, that of
+// `dispatch`, which has its times, and, if it is counted, `stopped`, after which its counters can
+// be read. Behind it the queue is blocked until `read`, and completes `released` when it continues.
 struct Counted {
   Counted* next;
   Queue* queue;
   CounterSession* session;
   Signal ready, go, stopped, read, released;
   Dispatch dispatch;
-  DispatchPacket packet;  // as the program has written it
+  DispatchPacket packet;  // as written by the program
   bool counted, running, spoilt;
-  bool again;     // run for each pass, alone in the process
-  bool finished;  // only to be released
+  bool again;     // replayed for each further pass, alone in the process
+  bool finished;  // only has to be released
 };
 
-pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;  // of the lists
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;  // protects the lists
 Counted* g_first;
 Counted* g_last;
 Counted* g_free;
 std::atomic<uint32_t> g_pending;
 std::atomic<bool> g_stepping;
 uint32_t g_running;    // under g_stepping
-int64_t g_since_ns;    // when the last of these was let go; likewise
-Counted* g_exclusive;  // that has memory alone; likewise
+int64_t g_since_ns;    // when the last of these was started; likewise
+Counted* g_exclusive;  // has exclusive use of memory; likewise
 std::atomic<uint64_t> g_dispatches;
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 regex_t g_kernel;
@@ -77,7 +77,7 @@ void prepare() {
 
 bool matches(const char* name) { return regexec(&g_kernel, name, 0, nullptr, 0) == 0; }
 
-// By its name as recorded or as in the source. The program has the C++ library, since the runtime
+// Matches the name as recorded or as in the source. The C++ library is present, since the runtime
 // needs it.
 bool is_wanted_kernel(uint64_t object) {
   const char* name = kernel_text(object);
@@ -123,7 +123,7 @@ Counted* take() {
   }
   for (const Signal signal : {counted->ready, counted->go, counted->stopped, counted->read,
                               counted->released, counted->dispatch.signal}) {
-    memory_of(signal)->value = 1;  // nobody else knows of it
+    memory_of(signal)->value = 1;  // no other thread knows it yet
   }
   counted->next = nullptr;
   counted->running = counted->spoilt = counted->finished = false;
@@ -138,7 +138,7 @@ void append(Counted* counted) {
   g_pending.fetch_add(1);
 }
 
-// Out of the list, to be used again. The caller steps.
+// Moves an entry from the list to the free ones. The caller has g_stepping.
 void remove(Counted* counted, Counted* before) {
   pthread_mutex_lock(&g_lock);
   (before != nullptr ? before->next : g_first) = counted->next;
@@ -160,7 +160,7 @@ bool is_over(const Counted& counted) {
   return value_of(counted.counted ? counted.stopped : counted.dispatch.signal) <= 0;
 }
 
-// The program looks for the times in its own signal.
+// Updates the program's own signal, from which it may read the times.
 void tell_program(const Counted& counted) {
   const Signal wanted = counted.dispatch.wanted;
   if (wanted.handle == 0) return;
@@ -216,7 +216,7 @@ bool may_run(const Counted& counted) {
   return session.alone == 0 && (!counted.counted || session.sharing == 0);
 }
 
-// Not yet where memory is being changed.
+// Does nothing yet while memory is being changed.
 void let_go(Counted& counted) {
   CounterSession& session = *counted.session;
   if (session.open) counted.again = false;
@@ -240,7 +240,7 @@ void give_up_counting(CounterSession& session) {
   }
 }
 
-// Somebody is ready and may not go on: the dispatch that runs may be waiting for them.
+// A dispatch is ready but may not run: the one that is running may be waiting for it.
 void lose_patience(CounterSession& waiting) {
   CounterSession& session = g_exclusive != nullptr ? *g_exclusive->session : waiting;
   if (monotonic_now_ns() - (replays() ? g_since_ns : session.since_ns) < kPatienceNs) return;
@@ -297,7 +297,7 @@ bool count_dispatch(Queue* queue, const DispatchPacket& packet, const Launch& la
   put_barrier(queue, {}, counted->ready);
   put_barrier(queue, counted->go, {});
   if (counted->counted) put(queue, &start_of(*session->passes[0]));
-  held.header |= 1 << 8;  // not before the counters are started
+  held.header |= 1 << 8;  // not before the counters have been started
   put(queue, &held);
   if (counted->counted) {
     DispatchPacket stop = stop_of(*session->passes[0]);

@@ -1,4 +1,4 @@
-// The agents of the runtime, defined once when it starts.
+// The runtime's agents, defined to Sonde's agent once when the runtime starts.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct KnownPool {
 KnownPool g_pools[kMaxPools];  // of GPUs
 uint32_t g_pool_count;
 
-// Of a GPU: how much memory it has.
+// For finding the memory size of a GPU.
 struct PoolVisit {
   int16_t gpu_id;
   uint64_t total;
@@ -38,7 +38,7 @@ Status add_pool(Pool pool, void* data) {
   next().memory_pool_get_info(pool, kPoolSize, &size);
   auto* visit = static_cast<PoolVisit*>(data);
   if (g_pool_count < kMaxPools) g_pools[g_pool_count++] = {pool.handle, visit->gpu_id};
-  // The same memory may be several pools (fine and coarse grained).
+  // Several pools (fine and coarse grained) may share the same memory.
   if (segment == 0 && size > visit->total) visit->total = size;
   return kSuccess;
 }
@@ -86,7 +86,7 @@ void describe(Device* device) {
   definition.compute_units = units;
   definition.clock_mhz = clock_mhz;
   device->id = agent().define_device(&definition);
-  // Copies are made by engines that are no queue of the program's: one lane for each direction.
+  // Copies run on engines that are not queues of the program: one lane per direction.
   for (uint32_t i = 0; i < kCopyQueues; ++i) {
     struct sonde_queue queue = {};
     queue.device = device->id;

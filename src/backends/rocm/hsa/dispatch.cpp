@@ -1,16 +1,16 @@
-// The packets the program writes into a queue, on their way to the device.
+// The packets that the program writes into a queue, on their way to the device.
 //
-// A dispatch without a completion signal gets one of ours, whose times are taken when it has
-// finished. One with a signal keeps it: its times are taken from there. Packets the program did not
-// write are added in two cases only: now and then after many packets that nobody waits for, to know
-// how far the device has come, and for a dispatch whose signal counts several ops.
+// A dispatch without a completion signal gets one of ours, whose times are read when it has
+// finished. A dispatch with a signal keeps it, and its times are read from there. Packets of our
+// own are added in two cases only: now and then after many packets whose completion is not tracked,
+// to learn how far the device has come, and for a dispatch whose signal counts several ops.
 //
-// All packets of one call of the handler are handed on in one call of the runtime's writer: each
-// call of that is taken for the next interceptor's, and ROCm 5.2 crashes at the second.
+// All packets of one call of the handler are passed on in one call of the runtime's writer: each
+// call of the writer counts as the next interceptor's, and ROCm 5.2 crashes at the second.
 //
-// The runtime takes packets from the program at once, whether the hardware's queue has room or not,
-// and loses its way when it has none (ROCm 5.2 stops with an assertion). So this waits for room, as
-// the program itself would do without us: exactly while the hardware's queue is full.
+// The runtime takes packets from the program at once, whether the hardware queue has room or not,
+// and fails if it has none (ROCm 5.2 aborts with an assertion). So this code waits for room, as the
+// program itself would without us: exactly while the hardware queue is full.
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ bool is_nearly_empty(const Queue& queue) {
 
 }  // namespace
 
-// False: the queue ends before there is any.
+// False: the queue was destroyed before there was room.
 bool wait_for_room(Queue* queue, uint64_t packets) {
   if (has_room(*queue, packets)) return true;
   for (int i = 0;; ++i) {
@@ -53,7 +53,7 @@ bool wait_for_room(Queue* queue, uint64_t packets) {
 
 namespace {
 
-// Room for what the handler may make of so many packets; false without memory.
+// Makes room for what the handler may write for so many packets; false without memory.
 bool prepare_batch(Queue* queue, uint64_t count) {
   queue->batched = 0;
   const uint64_t most = (counting() ? kCountedPackets : 2) * count;
@@ -65,7 +65,7 @@ bool prepare_batch(Queue* queue, uint64_t count) {
   return true;
 }
 
-// A new one for the packet that is put next, or nullptr.
+// A Dispatch for the packet that is written next, or nullptr.
 Dispatch* next_dispatch(Queue* queue) {
   Dispatch* dispatch = take_dispatch(queue);
   if (dispatch == nullptr) return nullptr;
@@ -92,8 +92,8 @@ bool takes_signal(const DispatchPacket& packet) {
          (type_of(&packet) == kDispatchPacket || is_barrier(packet));
 }
 
-// Puts a packet that makes no op. After many whose end nobody will see it, or one behind it, tells
-// how far the device has come.
+// Passes on a packet that is not an op. After many packets whose completion is not tracked, also
+// tracks this one, or a barrier behind it, to learn how far the device has come.
 void pass_on(Queue* queue, DispatchPacket packet) {
   if (packet.completion.handle != 0) settle(packet.completion);
   const bool probe = queue->written - queue->last_tracked >= queue->size / 4;
@@ -110,7 +110,8 @@ void pass_on(Queue* queue, DispatchPacket packet) {
   if (!takes_signal(packet)) {
     put(queue, &packet);
     packet = {};
-    packet.header = kBarrierAndPacket;  // its signal is where a dispatch has it
+    // Its completion signal is at the same place as a dispatch's.
+    packet.header = kBarrierAndPacket;
     dispatch->position = queue->written;
   }
   packet.completion = dispatch->signal;
@@ -124,7 +125,7 @@ const Launch& launch_of(const Queue& queue, uint64_t index) {
                                                                                : t_launch;
 }
 
-// The program's signal stays in the packet where it belongs to this op alone.
+// Keeps the program's signal in the packet if it counts this op alone.
 bool watch_program_signal(Queue* queue, const DispatchPacket& packet, const Launch& launch,
                           uint64_t noted) {
   ProgramSignal pending = {};
@@ -158,8 +159,9 @@ void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch) 
     return put(queue, &packet);
   }
   describe(dispatch, packet, launch, noted);
-  // The signal counts several ops: one packet more tells it, or the collector, which is later but
-  // takes no room from a program that waits for nothing before its queue is full.
+  // The signal counts several ops, so it is decremented by an additional packet, or by the
+  // collector, which is later but takes no queue space from a program that fills its queue before
+  // it waits.
   const bool by_packet = wanted.handle != 0 && is_nearly_empty(*queue);
   dispatch->wanted = by_packet ? Signal{} : wanted;
   packet.completion = dispatch->signal;
@@ -182,8 +184,8 @@ Dispatch* take_dispatch(Queue* queue) {
   Dispatch* dispatch = queue->free;
   if (dispatch != nullptr) {
     queue->free = dispatch->next.load(std::memory_order_relaxed);
-    __builtin_prefetch(queue->free);         // another thread may have written to it last
-    memory_of(dispatch->signal)->value = 1;  // nobody else knows of it
+    __builtin_prefetch(queue->free);         // another thread may have written it last
+    memory_of(dispatch->signal)->value = 1;  // no other thread knows it yet
     return dispatch;
   }
   dispatch = static_cast<Dispatch*>(calloc(1, sizeof(Dispatch)));
@@ -200,7 +202,7 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
   auto* queue = static_cast<Queue*>(data);
   const auto* packet = static_cast<const DispatchPacket*>(packets);
   if (queue->handle.load(std::memory_order_acquire) ==
-      nullptr) {  // its end was announced too early
+      nullptr) {  // the queue's end was announced too early
     agent().dropped("kernels", count);
     return write(packets, count);
   }
@@ -213,7 +215,7 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
   }
   for (uint64_t i = 0; i < count; ++i, ++packet) {
     const Launch& launch = launch_of(*queue, index + i);
-    // A launch that was recorded has its op, even where recording has ended since.
+    // The op of a recorded launch is recorded even if recording has ended since.
     const bool is_recorded = (launch.correlation != 0 || rocm::recording()) && !dormant();
     if (type_of(packet) == kDispatchPacket && is_recorded) {
       dispatch_packet(queue, *packet, launch);
@@ -221,7 +223,7 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
       pass_on(queue, *packet);
     }
   }
-  // The program's packets come one at a time; what another tool made of one may be several.
+  // The program's packets come one at a time; another tool may have turned one into several.
   queue->handled.store(index + 1, std::memory_order_relaxed);
   if (queue->batched != 0) write(queue->batch, queue->batched);
 }

@@ -1,9 +1,9 @@
-// Doorbells of queues that have no room. The runtime hands a program's packets to us in the middle
-// of its store to the doorbell, and an intercepted queue holds two packets fewer than the program
-// may put into it. A program that fills its queue behind a barrier and then releases the barrier
-// would wait for ever if that store waited for room. So where there may be none, a thread of the
-// queue's own makes the store, and waits in the program's place; packets stay in the program's
-// queue meanwhile, as they would stay in the hardware's.
+// Doorbells of queues without room. The runtime passes a program's packets to us within the
+// program's store to the doorbell, and an intercepted queue holds two packets fewer than the
+// program may write. A program that fills its queue behind a barrier and then releases the barrier
+// would deadlock if that store waited for room. So if there may be no room, a thread per queue
+// makes the store, and waits in the program's place; meanwhile the packets stay in the program's
+// queue, as they would stay in the hardware's.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -26,14 +26,14 @@ void futex(std::atomic<uint32_t>& word, int operation, uint32_t value,
   syscall(SYS_futex, &word, operation, value, most, nullptr, 0);
 }
 
-// Of a process that was attached to: whoever rings next starts another thread.
+// In a process that was attached to: the next store to the doorbell starts another thread.
 bool may_leave(Queue* queue) {
   if (!dormant()) return false;
   queue->has_ringer.store(false);
   return queue->ringing.load() == kNotRinging || queue->has_ringer.exchange(true);
 }
 
-// The thread rings until nobody has rung meanwhile, and sleeps.
+// Rings until there are no new stores, then sleeps.
 void* run_ringer(void* data) {
   constexpr timespec kLook = {0, 20'000'000};
   prctl(PR_SET_NAME, "sonde-doorbell");
@@ -50,7 +50,7 @@ void* run_ringer(void* data) {
     }
     if (queue->rung.load() != rung) continue;
     queue->ringing.store(kNotRinging);
-    // Whoever raised it before this counts on us.
+    // A thread that raised `rung` before this relies on us.
     uint32_t none = kNotRinging;
     if (queue->rung.load() != rung) queue->ringing.compare_exchange_strong(none, kRinging);
   }
@@ -77,7 +77,7 @@ bool has_room_for_all(const Queue& queue, const QueueMemory* handle) {
   return written <= handled || has_room(queue, 2 * (written - handled));
 }
 
-// Whether the thread rings in our place: it does already, or there may be no room.
+// Whether the thread rings in our place: because it is already ringing, or there may be no room.
 [[gnu::noinline, gnu::cold]] bool defer(Queue* queue, QueueMemory* handle, uint64_t rung) {
   if (queue->ringing.load() == kRinging) {
     raise(queue, rung);
@@ -90,7 +90,7 @@ bool has_room_for_all(const Queue& queue, const QueueMemory* handle) {
   if (has_room_for_all(*queue, handle) || !start_ringer(queue)) return false;
   raise(queue, rung);
   queue->ringing.store(kRinging);
-  if (!start_ringer(queue)) {  // it has left meanwhile, and there is no other
+  if (!start_ringer(queue)) {  // the thread has ended meanwhile, and no other can be started
     queue->ringing.store(kNotRinging);
     next().signal_store_screlease(handle->doorbell, static_cast<int64_t>(queue->rung.load() - 1));
     return true;

@@ -1,5 +1,5 @@
-// The faults of a device: what the runtime tells of them before it, HIP or the program ends the
-// process. What had finished by then is recorded, and the fault as a diagnostic.
+// Faults of a device: what the runtime reports before it, HIP or the program terminates the
+// process. What had finished by then is recorded, and the fault is recorded as a diagnostic.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,8 +17,8 @@ constexpr timespec kPause = {0, 1'000'000};
 
 int gpu_of(const Device* device) { return device != nullptr ? device->gpu_id : -1; }
 
-// Also what another thread is just about to record: the process may not live until it has. And an
-// op on a signal of the program's is taken at the second look.
+// Includes what another thread is just recording: the process may not live until it is done. An op
+// on a signal of the program is collected at the second look.
 void collect_before_death() {
   collect_everything();
   for (Queue* queue = g_queues.load(std::memory_order_acquire); queue != nullptr;
@@ -32,7 +32,7 @@ void collect_before_death() {
 
 }  // namespace
 
-// The callback of a queue and its data, as the program gave them.
+// The callback of a queue and its data, as given by the program.
 struct QueueErrors {
   QueueCallback callback;
   void* data;
@@ -62,7 +62,7 @@ void on_queue_error(Status status, QueueMemory* queue, void* data) {
   if (errors.callback != nullptr) errors.callback(status, queue, errors.data);
 }
 
-// The runtime ends the program next, unless another handler says that it has dealt with the fault.
+// The runtime aborts the program next, unless another handler claims to have dealt with the fault.
 Status on_system_event(const SystemEvent* event, void*) {
   const ErrnoKeeper keep;
   collect_before_death();

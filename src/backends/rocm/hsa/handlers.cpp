@@ -1,7 +1,7 @@
-// Mends a deadlock of HIP 5.2 (ROCclr's direct dispatch): while its calls are traced, the handler
-// that runs a stream callback puts itself off as long as the stream's signal is not 0, which it
-// becomes after the callback only. HIP asks for that handler at "less than 2". While it runs, the
-// signal reads as 0 for it; nothing else looks at the value there.
+// Works around a deadlock of HIP 5.2 (ROCclr's direct dispatch): while its calls are traced, the
+// handler that runs a stream callback postpones itself as long as the stream's signal is not 0,
+// which it becomes only after the callback. HIP registers that handler for "less than 2". While the
+// handler runs, the signal reads as 0 in its thread; nothing else reads its value there.
 #include <stdlib.h>
 
 #include "backends/rocm/hsa/runtime.h"
@@ -19,7 +19,7 @@ struct Held {
   void* data;
 };
 
-thread_local uint64_t t_reads_zero;  // a signal
+thread_local uint64_t t_reads_zero;  // the signal that reads as 0 in this thread
 
 bool run(int64_t value, void* data) {
   auto* held = static_cast<Held*>(data);

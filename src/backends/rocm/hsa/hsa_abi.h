@@ -1,7 +1,7 @@
-// The HSA interface as a tool of the runtime sees it: types, the packets of a queue, and the layout
-// of the API tables of ROCm 4.0 to 7.0. Declared here from the facts of the public headers (HSA
-// 1.2, hsa_ext_amd.h and hsa_api_trace.h), so that no ROCm header is needed to build and one build
-// serves every version. Used by this folder only.
+// The HSA interface for a tool of the runtime: types, queue packets, and the layout of the API
+// tables of ROCm 4.0 to 7.0. Declared here from the facts of the public headers (HSA 1.2,
+// hsa_ext_amd.h and hsa_api_trace.h), so that the build needs no ROCm header and one build serves
+// every version. Used by this folder only.
 #pragma once
 
 #include <stddef.h>
@@ -32,7 +32,7 @@ struct Pool {
   uint64_t handle;
 };
 
-// A signal as the device sees it; fixed since HSA 1.0.
+// A signal in memory, as the device sees it; unchanged since HSA 1.0.
 struct SignalMemory {
   int64_t kind;
   int64_t value;
@@ -51,12 +51,12 @@ struct QueueMemory {
   uint32_t features;
   void* base_address;
   Signal doorbell;
-  uint32_t size;  // packets
+  uint32_t size;  // in packets
   uint32_t reserved;
   uint64_t id;
 };
 
-// A packet of 64 bytes. The first byte of the header is the type.
+// A packet has 64 bytes. The first byte of the header is its type.
 enum PacketType : uint8_t {
   kVendorPacket = 0,
   kInvalidPacket = 1,
@@ -77,7 +77,7 @@ struct DispatchPacket {
   uint64_t kernel_object;
   uint64_t kernarg;
   uint64_t reserved2;
-  Signal completion;  // at the same place in every kind of packet
+  Signal completion;  // at the same offset in every type of packet
 };
 static_assert(sizeof(DispatchPacket) == 64);
 
@@ -114,7 +114,7 @@ struct Times {
   uint64_t start, end;
 };
 
-// A kernel's descriptor in a code object of version 3 and later.
+// The kernel descriptor of code object version 3 and later.
 struct KernelDescriptor {
   uint32_t group_segment_bytes;
   uint32_t private_segment_bytes;
@@ -162,7 +162,7 @@ enum SymbolInfo : uint32_t {
   kSymbolKernelObject = 22,
 };
 constexpr uint32_t kSymbolIsKernel = 1;
-constexpr uint64_t kSignalGpuOnly = 1;  // attribute of signal_create: nobody waits for interrupts
+constexpr uint64_t kSignalGpuOnly = 1;  // attribute of signal_create: no thread waits by interrupts
 
 constexpr uint16_t kExtensionLoader = 0x201;
 enum CodeObjectInfo : uint32_t {
@@ -173,7 +173,7 @@ enum CodeObjectInfo : uint32_t {
   kUriLength = 11,
   kUri = 12,
 };
-struct Loader {  // version 1.03 of the extension's table, or what the runtime has of it
+struct Loader {  // version 1.03 of the extension's table, or as much as the runtime has
   Status (*query_host_address)(const void* device, const void** host);
   void* query_segment_descriptors;
   Status (*query_executable)(const void* device, Executable* executable);
@@ -191,7 +191,7 @@ struct ApiTable {
   TableVersion version;
   char* core;
   char* amd;
-  // more follow, which are not used
+  // more members follow, unused
 };
 
 }  // namespace sonde::hsa

@@ -1,6 +1,6 @@
-// Kernels and the code objects they come from, learnt when an executable is frozen: from then on
-// its kernels can be launched. Lookups take no lock; entries are never removed, and one whose
-// address is used again is overwritten.
+// Kernels and the code objects they come from, registered when an executable is frozen: from then
+// on its kernels can be launched. Lookups take no lock; entries are never removed, and an entry
+// whose address is reused is overwritten.
 #include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kBuckets = 4096;
 constexpr size_t kMaxName = 64 * 1024;
 
-// Its name gets a number when it is first launched: a library may bring thousands of kernels.
+// The name is interned at the first launch: a library may have thousands of kernels.
 struct Node {
   Node* next;
   uint64_t object;
@@ -40,7 +40,7 @@ Node* find_node(uint64_t object) {
   return node;
 }
 
-// Keeps `text`.
+// Takes ownership of `text`.
 void remember(uint64_t object, const char* text, uint32_t argument_bytes) {
   pthread_mutex_lock(&g_lock);
   Node* node = find_node(object);
@@ -80,7 +80,7 @@ void describe_registers(const KernelDescriptor& kernel, const Device* device, ui
   }
 }
 
-// Returns how many bytes of arguments it takes; 0: not known.
+// Returns the size of the kernel's arguments in bytes; 0: unknown.
 uint32_t note_kernel(const char* name, uint64_t object, const Device* device) {
   const void* host = nullptr;
   if (!g_has_loader ||
@@ -95,7 +95,7 @@ uint32_t note_kernel(const char* name, uint64_t object, const Device* device) {
   const size_t room = strlen(name) + 400;
   char* text = static_cast<char*>(malloc(room));
   if (text == nullptr) return descriptor.kernarg_bytes;
-  // The name is a symbol of an object file, so has no quotes.
+  // The name is a symbol of an object file and contains no quotes.
   snprintf(text, room,
            "{\"name\":\"%s\",\"object\":\"0x%lx\",\"vgprs\":%u,\"accumulation_vgprs\":%u,"
            "\"sgprs\":%u,\"group_segment_bytes\":%u,\"private_segment_bytes\":%u,"
@@ -124,13 +124,13 @@ Status visit_symbol(Executable, Symbol symbol, void*) {
   if (name == nullptr) return kSuccess;
   next().executable_symbol_get_info(symbol, kSymbolName, name);
   const size_t used = strlen(name);
-  // The symbol of a kernel's descriptor; the kernel itself is called without ".kd".
+  // This is the symbol of the kernel descriptor; the kernel's name lacks the ".kd".
   if (used > 3 && strcmp(name + used - 3, ".kd") == 0) name[used - 3] = '\0';
   remember(object, name, note_kernel(name, object, device_of(handle)));
   return kSuccess;
 }
 
-// The segments that kernels may write to, by the program headers of the loaded code object.
+// Notes the segments that kernels may write to, from the program headers of the loaded code object.
 void note_segments(Executable executable, AgentHandle gpu, uint64_t base, int64_t delta) {
   const void* host = nullptr;
   if (g_loader.query_host_address(reinterpret_cast<const void*>(base), &host) != kSuccess ||
@@ -205,14 +205,14 @@ Status freeze(Executable executable, const char* options) {
   return status;
 }
 
-// Only where kernels are run again.
+// Hooked only if kernels are replayed.
 Status destroy(Executable executable) {
   const MemoryTurn turn;
   forget_variables(executable);
   return next().executable_destroy(executable);
 }
 
-// Only in a process that is attached to: none ends while it is looked at.
+// Hooked only in a process that is attached to: no executable is destroyed while we look at it.
 Status destroy_unseen(Executable executable) {
   pthread_mutex_lock(&g_learning);
   const Status status = next().executable_destroy(executable);
@@ -234,12 +234,13 @@ Status add_executable(Executable executable, void* data) {
 
 }  // namespace
 
-// While the runtime iterates, it holds a lock that looking at an executable takes.
+// While it iterates, the runtime holds a lock that querying an executable also takes.
 void learn_kernels() {
   if (!has_loader() || g_loader.iterate_executables == nullptr) return;
   auto* list = static_cast<Executables*>(calloc(1, sizeof(Executables)));
   if (list == nullptr) return;
-  constexpr timespec kCallsUnderWay = {0, 5'000'000};  // that have not come through our function
+  // Calls in flight that began before our hook was in place.
+  constexpr timespec kCallsUnderWay = {0, 5'000'000};
   nanosleep(&kCallsUnderWay, nullptr);
   pthread_mutex_lock(&g_learning);
   g_loader.iterate_executables(add_executable, list);

@@ -1,4 +1,4 @@
-// Whose memory an address is, as the runtime knows it.
+// The owner of the memory at an address, as the runtime knows it.
 #pragma once
 
 #include <stdint.h>
@@ -6,8 +6,8 @@
 namespace sonde::hsa {
 
 struct PointerInfo {
-  int16_t gpu;  // -1: the host's, or not known
-  bool pinned;  // host memory that devices may use
+  int16_t gpu;  // -1: host memory, or unknown
+  bool pinned;  // host memory that devices can access
 };
 PointerInfo pointer_info(uint64_t address);
 

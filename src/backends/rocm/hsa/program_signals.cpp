@@ -1,5 +1,5 @@
-// Ops that complete on a signal of the program's: the copies, and the dispatches that the program
-// wants to hear of. Found by their signal; a signal has at most one.
+// Ops that complete on a signal of the program: its copies, and dispatches that it wants to be
+// notified about. Found by their signal, which has at most one such op.
 #include <pthread.h>
 
 #include "backends/rocm/free_list.h"
@@ -18,9 +18,9 @@ std::atomic<uint64_t> g_count;
 
 size_t bucket_of(Signal signal) { return ((signal.handle >> 6) * 0x9e3779b97f4a7c15u) >> 54; }
 
-// The value says that the op has finished, unless the program has set it again meanwhile. The
-// time of the end is written before the value, so it counts when it is still new a look later, or
-// when the program gives the signal to another op.
+// The signal's value shows that the op has finished, unless the program has set it again meanwhile.
+// The end time is written before the value, so a changed end time counts only at the next look, or
+// when the program reuses the signal for another op.
 bool finished(ProgramSignal* pending, bool used_again) {
   if (value_of(pending->signal) < pending->value) return true;
   if (end_of(pending->signal) == pending->end_ts) return false;
@@ -42,8 +42,8 @@ ProgramSignal* unlink(ProgramSignal** at) {
   return pending;
 }
 
-// Takes a finished op out, with its times. They are read under the lock: once the signal is not
-// found here any more, the program's next op may use it and overwrite them.
+// Removes a finished op and reads its times. Under the lock, because once the op is removed, the
+// program's next op may use the signal and overwrite them.
 ProgramSignal* take(ProgramSignal** at) {
   ProgramSignal* pending = unlink(at);
   Times times = {};
@@ -57,7 +57,7 @@ ProgramSignal* take(ProgramSignal** at) {
   return pending;
 }
 
-// Records a chain of ops that were taken out and keeps their memory.
+// Records a chain of removed ops and recycles their memory.
 void finish(ProgramSignal* chain) {
   for (ProgramSignal* pending = chain; pending != nullptr;) {
     if (pending->queue != nullptr) advance(pending->queue, pending->position + 1);

@@ -19,7 +19,7 @@ constexpr int kClaims = 200;
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 thread_local Queue* t_last_queue;
 
-// A queue that was destroyed, or a new one; marked as being collected. The caller holds the lock.
+// A queue that was destroyed, or a new one; marked as `collecting`. The caller holds the lock.
 Queue* free_queue() {
   for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
     if (queue->handle.load() != nullptr || queue->dead.load()) continue;
@@ -33,8 +33,8 @@ Queue* free_queue() {
   return queue;
 }
 
-// Leaves the list with nothing but its front, which is over. Returns how many ops behind it were
-// not.
+// Removes everything from the list but its last entry, which becomes `over`. Returns the number of
+// unfinished ops among them.
 uint64_t empty_list(Queue* queue) {
   uint64_t unfinished = 0;
   while (queue->over != queue->last) {
@@ -48,14 +48,14 @@ uint64_t empty_list(Queue* queue) {
   return unfinished;
 }
 
-// Of a queue that the hardware has let go of: nothing is written to its signals any more.
+// For a queue that the hardware has released: its signals are no longer written to.
 void retire(Queue* queue) {
   collect_claimed(queue);
   const uint64_t unfinished = empty_list(queue) + lose_program_signals(queue) + lose_counted(queue);
   if (unfinished != 0) agent().dropped("ops unfinished when their queue was destroyed", unfinished);
 }
 
-// For whoever may not go on without it. False: the collector does not let go of it.
+// For a thread that must have the queue. False: the collector does not release it.
 bool claim(Queue* queue) {
   constexpr timespec kPause = {0, 1'000'000};
   for (int i = 0; i < kClaims; ++i) {
@@ -91,7 +91,7 @@ bool has_reservations(Queue* queue, uint32_t packets) {
 Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
   pthread_mutex_lock(&g_lock);
   Queue* queue = free_queue();
-  if (queue != nullptr) retire(queue);  // where the collector had it when it was destroyed
+  if (queue != nullptr) retire(queue);  // if the collector held it when it was destroyed
   if (queue != nullptr && queue->over == nullptr) queue->over = queue->last = take_dispatch(queue);
   const bool usable =
       queue != nullptr && queue->over != nullptr && has_reservations(queue, handle->size);
@@ -118,7 +118,7 @@ Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
   return usable ? queue : nullptr;
 }
 
-// A queue whose packets come to us.
+// Creates a queue whose packets are intercepted.
 Status create_watched(const Device* device, uint32_t size, uint32_t type, QueueCallback callback,
                       void* data, uint32_t private_bytes, uint32_t group_bytes,
                       QueueMemory** queue) {
@@ -160,7 +160,7 @@ Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallb
   return status;
 }
 
-// By another tool, whose handler is called before ours then: it was registered later.
+// Created by another tool, whose handler was registered later and is called before ours.
 Status create_intercepted(AgentHandle agent_handle, uint32_t size, uint32_t type,
                           QueueCallback callback, void* data, uint32_t private_bytes,
                           uint32_t group_bytes, QueueMemory** queue) {
@@ -183,7 +183,7 @@ Status destroy(QueueMemory* handle) {
     errors = queue->errors;
     stop_ringing(queue);
     claimed = claim(queue);
-    // Not after it: another queue may have this place then.
+    // Not after the call: another queue may have this address then.
     queue->handle.store(nullptr);
   }
   const Status status = next().queue_destroy(handle);
@@ -201,7 +201,7 @@ Status destroy(QueueMemory* handle) {
   return status;
 }
 
-// The runtime times a queue only while this is on.
+// The runtime times a queue's packets only while profiling is enabled, so it stays enabled.
 Status set_profiler_enabled(QueueMemory* handle, int enable) {
   return queue_of(handle) != nullptr ? kSuccess
                                      : next().profiling_set_profiler_enabled(handle, enable);
@@ -225,7 +225,7 @@ uint64_t add_index(QueueMemory* handle, uint64_t value) {
   return first;
 }
 
-// Of a queue that one thread at a time writes to.
+// For a queue with a single producer.
 template <auto Member>
 void store_index(QueueMemory* handle, uint64_t value) {
   const uint64_t first = next().queue_load_write_index_relaxed(handle);
@@ -279,7 +279,7 @@ uint64_t retire_queues() {
     }
     settle_counted(queue);
     collect_claimed(queue);
-    const bool all_over = idle(*queue);  // else the device may still write to the signals
+    const bool all_over = idle(*queue);  // otherwise the device may still write to the signals
     unfinished += empty_list(queue) + lose_counted(queue);
     if (all_over) {
       destroy_chain(queue->free);

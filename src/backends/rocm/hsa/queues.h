@@ -1,9 +1,10 @@
-// The program's queues and the dispatches in them that are not finished. Used by queues.cpp (their
-// life, and which call wrote which packet), dispatch.cpp (rewrites packets) and collect.cpp (takes
-// the times of what has finished).
+// The program's queues and their unfinished dispatches. Used by queues.cpp (the lifetime of queues,
+// and which call wrote which packet), dispatch.cpp (rewrites packets) and collect.cpp (reads the
+// times of finished dispatches).
 //
-// The runtime calls the packet handler of a queue from one thread at a time. It appends to the list
-// of dispatches; whoever has set `collecting` takes from its front. Neither waits for the other.
+// The runtime calls the packet handler of a queue from one thread at a time. The handler appends to
+// the list of dispatches; the thread that has set `collecting` removes from its front. Neither
+// waits for the other.
 #pragma once
 
 #include <string.h>
@@ -14,71 +15,71 @@
 
 namespace sonde::hsa {
 
-// A dispatch, and the signal of ours that tells its end. Used again and again, the latest first:
-// what a launch writes to is in the cache then.
+// A dispatch, and the signal of ours on which it completes. Recycled, the most recent one first, so
+// that the memory that a launch writes to is in the cache.
 struct Dispatch {
-  std::atomic<Dispatch*> next;  // behind it in the queue, or in a list of free ones
+  std::atomic<Dispatch*> next;  // the next one in the queue, or in a free list
   Signal signal;
-  Signal wanted;      // the program's, which is still to be told of the end
-  uint64_t position;  // of its packet among those written to the hardware's queue
+  Signal wanted;      // the program's signal, which is still to be decremented
+  uint64_t position;  // position of its packet in the hardware queue
   Launch launch;
   uint64_t noted;  // its number on the board
   uint32_t name;
   uint32_t grid[3];
   uint16_t group[3];
-  bool silent;  // no op: only tells how far the device has come
+  bool silent;  // not an op: only shows how far the device has come
   uint32_t private_segment_bytes;
   uint32_t group_segment_bytes;
 };
 
-// The launch that reserved the packet `index`.
+// The launch for which packet `index` was reserved.
 struct Reservation {
   std::atomic<uint64_t> index_plus_1;
   Launch launch;
 };
-// Of Queue::ringing, which is a futex.
+// Values of Queue::ringing, which is a futex.
 enum Ringing : uint32_t { kNotRinging, kRinging };
 
-constexpr uint64_t kSpare = 2;  // packets of a queue that the runtime wants for itself
+constexpr uint64_t kSpare = 2;  // packets of a queue that the runtime reserves
 
 struct QueueErrors;  // faults.cpp
 
 struct Queue {
-  std::atomic<QueueMemory*> handle;  // nullptr: free to be used for a new one
+  std::atomic<QueueMemory*> handle;  // nullptr: free for reuse
   const Device* device;
   Signal doorbell;
   QueueErrors* errors;
   uint32_t id;     // of define_queue()
-  uint32_t size;   // packets
-  uint32_t place;  // on the board
+  uint32_t size;   // in packets
+  uint32_t place;  // index on the board
   // Written by the packet handler.
-  std::atomic<uint64_t> written;  // packets in the hardware's queue, ever
-  uint64_t last_tracked;          // position behind the last packet whose end will be seen
+  std::atomic<uint64_t> written;  // packets written to the hardware queue, ever
+  uint64_t last_tracked;          // position behind the last packet whose completion is tracked
   Dispatch* free;
-  Dispatch* last;         // of the list of dispatches
-  DispatchPacket* batch;  // what one call of the handler hands on
+  Dispatch* last;         // end of the list of dispatches
+  DispatchPacket* batch;  // what one call of the handler passes on
   uint64_t batch_size, batched;
   // Shared.
-  std::atomic<uint64_t> consumed;  // at least so many were taken by the device
+  std::atomic<uint64_t> consumed;  // at least this many packets were consumed by the device
   std::atomic<Dispatch*> returned;
-  std::atomic<uint64_t> tail, head;  // dispatches that were queued, and that were seen to be over
+  std::atomic<uint64_t> tail, head;  // counts of dispatches appended, and seen to be finished
   std::atomic<bool> collecting;
-  std::atomic<bool> dead;  // of a runtime that ended while it was held: nothing of it is touched
-  // Of the collector's: before the front of the list. It is over, but a packet behind it may still
-  // wait for its signal until the next one is over as well.
+  std::atomic<bool> dead;  // the runtime ended while it was in use: it must not be touched
+  // Owned by the collector: the entry before the front of the list. It has finished, but a packet
+  // behind it may still wait for its signal until the next one has finished as well.
   Dispatch* over;
-  Reservation* reservations;   // as many as the queue has packets
+  Reservation* reservations;   // at least one per packet of the queue
   uint64_t reservation_count;  // a power of two
-  // Of doorbells.cpp.
-  std::atomic<uint64_t> handled;  // packets that the program's queue was relieved of
-  std::atomic<uint64_t> rung;  // the highest value of the doorbell that the thread stores, plus 1
-  std::atomic<uint32_t> ringing;  // the thread does it
+  // Used by doorbells.cpp.
+  std::atomic<uint64_t> handled;  // packets taken from the program's queue
+  std::atomic<uint64_t> rung;     // the highest doorbell value for the thread to store, plus 1
+  std::atomic<uint32_t> ringing;  // the thread is doing so
   std::atomic<bool> has_ringer;
-  std::atomic<bool> ending;  // nobody waits for room any more
+  std::atomic<bool> ending;  // no thread has to wait for room any more
   Queue* next;
 };
 
-// Without a division, of which each launch would make two.
+// A mask instead of a division: each launch does this twice.
 inline Reservation& reservation_of(const Queue& queue, uint64_t index) {
   return queue.reservations[index & (queue.reservation_count - 1)];
 }
@@ -93,24 +94,25 @@ inline bool has_room(const Queue& queue, uint64_t packets) {
          queue.consumed.load(std::memory_order_relaxed) + queue.size;
 }
 
-// All queues there ever were; never freed.
+// All queues ever created; never freed.
 extern std::atomic<Queue*> g_queues;
 Queue* queue_of(const QueueMemory* handle);
 Queue* queue_of_doorbell(Signal doorbell, QueueMemory** handle);
-// The runtime ends, and complains of signals that are left. Returns how many ops had not finished.
+// Called when the runtime ends, which complains about signals that are left. Returns how many ops
+// had not finished.
 uint64_t retire_queues();
 
-// dispatch.cpp. For whoever makes packets while the handler runs: waits for room (false: the queue
-// ends before there is any), hands a packet on, says what a dispatch is.
+// dispatch.cpp. For code that writes packets within the handler: wait_for_room() (false: the queue
+// is destroyed first), put() to pass on a packet, describe() to describe a dispatch.
 bool wait_for_room(Queue* queue, uint64_t packets);
-// Here, because a launch is made of them.
+// Inline, because every launch uses these.
 inline void put(Queue* queue, const void* packet) {
   memcpy(queue->batch + queue->batched++, packet, sizeof(DispatchPacket));
   queue->written.store(queue->written.load(std::memory_order_relaxed) + 1,
                        std::memory_order_relaxed);
 }
 
-// `noted`: its number on the board.
+// `noted`: the dispatch's number on the board.
 inline void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch,
                      uint64_t noted) {
   const int dimensions = packet.setup & 3;
@@ -126,57 +128,58 @@ inline void describe(Dispatch* dispatch, const DispatchPacket& packet, const Lau
   dispatch->group_segment_bytes = packet.group_segment_bytes;
 }
 
-Dispatch* take_dispatch(Queue* queue);  // a free one, with its signal at 1; nullptr: none to be had
+Dispatch* take_dispatch(Queue* queue);  // with its signal at 1; nullptr: none available
 void handle_packets(const void* packets, uint64_t count, uint64_t index, void* queue,
                     PacketWriter write);
 
-// doorbells.cpp. Nobody is in the runtime for the queue any more, on our account.
+// doorbells.cpp. Returns when no thread of ours is in the runtime for this queue.
 void stop_ringing(Queue* queue);
-bool any_ringer();  // a thread that rings, or has not left yet
+bool any_ringer();  // whether a doorbell thread exists
 
 // collect.cpp
 void collect_queue(Queue* queue);
-void collect_claimed(Queue* queue);  // likewise, by whoever has set `collecting`
-void give_back(Queue* queue, Dispatch* first, Dispatch* last);  // a list
+void collect_claimed(Queue* queue);  // the same, for a caller that has set `collecting`
+void give_back(Queue* queue, Dispatch* first, Dispatch* last);  // a chain
 void collect_everything();
-void work_was_queued();  // the collector looks again
+void work_was_queued();  // wakes the collector
 void start_collector();
-void end_collector();  // when all is over that a device does for us; returns soon in any case
-// When the collector last looked, some 2 ms ago: a launch has no time to ask a clock. Exact while
-// the collector sleeps.
+void end_collector();  // once the devices have finished all that we track; does not wait long
+// The time of the collector's last poll, some 2 ms ago, because a launch cannot afford to read a
+// clock. Exact while the collector sleeps.
 int64_t tick_ns();
 void advance(Queue* queue, uint64_t consumed);
 struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch);
 
-// faults.cpp. What on_queue_error() needs to call the program's own callback with; freed when the
-// queue is no more. nullptr without memory.
+// faults.cpp. What on_queue_error() needs for calling the program's own callback; freed with the
+// queue. nullptr without memory.
 QueueErrors* watch_errors(QueueCallback callback, void* data, const Device* device);
 void on_queue_error(Status status, QueueMemory* queue, void* data);
 Status on_system_event(const SystemEvent* event, void*);
 
-// ---- pending.cpp: ops that complete on a signal of the program's ----
+// ---- program_signals.cpp: ops that complete on a signal of the program ----
 //
-// Their times stand in the signal until it is used again, so they are taken before that.
+// Their times are in the signal until it is reused, so they are read before that.
 struct ProgramSignal {
   ProgramSignal* next;
   Signal signal;
   int64_t value;    // before the op
   uint64_t end_ts;  // likewise
   bool end_seen;
-  Queue* queue;       // of a dispatch, else nullptr
+  Queue* queue;       // for a dispatch, else nullptr
   uint64_t position;  // likewise
   uint64_t noted;     // likewise: its number on the board
   struct sonde_op op;
 };
 
-// Before a signal is given to another op, or dies: takes the times of the op before. False if that
-// has not finished, and so its times would be lost.
+// Called before a signal is reused for another op, or destroyed: reads the times of the previous
+// op. False if that has not finished; its times would be lost.
 bool settle(Signal signal);
-void forget(Signal signal);         // the signal dies
-bool forget_failed(Signal signal);  // false: none was known. For when the op was refused
-// The queue is no more (nullptr: the runtime): records what has finished, returns how many had not.
+void forget(Signal signal);         // the signal is destroyed
+bool forget_failed(Signal signal);  // the op was rejected; false: none was known
+// The queue was destroyed (nullptr: the runtime ends): records what has finished, returns how many
+// had not.
 uint64_t lose_program_signals(const Queue* queue);
-// Remembers an op; false without memory.
+// Adds an op; false without memory.
 bool add_program_signal(const ProgramSignal& pending);
 void collect_program_signals();
 bool any_program_signals();

@@ -15,19 +15,19 @@ namespace {
 
 constexpr uint32_t kQueuePackets = 64;
 constexpr uint32_t kAnyBytes = UINT32_MAX;
-constexpr int64_t kLateNs = 3'000'000'000;  // behind what can be expected of a run
+constexpr int64_t kLateNs = 3'000'000'000;  // beyond what can be expected of a run
 constexpr int64_t kNever = INT64_MAX;
 constexpr size_t kMostNamed = 256;
 constexpr size_t kMostQueues = 64;
 constexpr const char* kWaitsForHost = "it waits for the host";
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
-uint32_t g_changing, g_waiting;  // how many change memory now, or wait until they may
-bool g_taken;                    // by a kernel
+uint32_t g_changing, g_waiting;  // threads that change memory now, or wait for that
+bool g_taken;                    // a kernel has exclusive use
 std::atomic<bool> g_wanted;
 std::atomic<uint32_t> g_loose_copies;
 
-// Queues that the program does not know of, one for each device. Under g_stepping, as is the rest.
+// Queues of our own, one per device. Protected by g_stepping, like everything below.
 struct ReplayQueue {
   const Device* device;
   QueueMemory* memory;
@@ -35,14 +35,14 @@ struct ReplayQueue {
 };
 ReplayQueue g_queues_of_devices[kMostQueues];
 size_t g_queue_count;
-uint64_t g_named[kMostNamed];  // kernels of which it was said that they cannot be run again
+uint64_t g_named[kMostNamed];  // kernels already reported as not replayable
 size_t g_named_count;
 uint64_t g_stopped[kMostNamed];  // kernels that waited for the host
 size_t g_stopped_count;
 
-std::atomic<uint32_t> g_progress;  // kernels that have ended a run
+std::atomic<uint32_t> g_progress;  // counts finished runs of kernels
 
-// Over when no kernel has ended for a while: as long as they do, what is waited for may come.
+// Over when no kernel has finished for a while: as long as some do, the wait may still end.
 class Patience {
  public:
   bool is_over() {
@@ -104,7 +104,7 @@ ReplayQueue* queue_for(const Device* device) {
   return &made;
 }
 
-// The header comes last: it hands the packet to the device.
+// The header is written last: it passes the packet to the device.
 void write(QueueMemory* queue, uint64_t index, const DispatchPacket& packet) {
   auto* place = static_cast<DispatchPacket*>(queue->base_address) + index % queue->size;
   memcpy(reinterpret_cast<char*>(place) + 4, reinterpret_cast<const char*>(&packet) + 4,
@@ -122,7 +122,7 @@ bool is_done(const ReplayQueue& queue, int64_t until_ns) {
   return true;
 }
 
-// False: it has not ended by then.
+// False: it has not finished by then.
 bool run(ReplayQueue* queue, const CounterPass& pass, DispatchPacket packet, int64_t until_ns) {
   constexpr uint64_t kPackets = 3;
   constexpr uint16_t kBarrier = 1 << 8;
@@ -158,8 +158,8 @@ void report_not_restored() {
                "a kernel was run again on memory that could not be restored: results may be wrong");
 }
 
-// A run that waits for the host: what that wrote in the first run often lets it end. Else it goes
-// with its queue, which is made anew for the next one.
+// Ends a run that waits for the host: restoring what the host wrote in the first run often lets it
+// finish. Otherwise its queue is destroyed, and the next replay creates a new one.
 void stop(ReplayQueue* queue, const DispatchPacket& packet) {
   after_last_run();
   const bool has_ended = is_done(*queue, monotonic_now_ns() + kLateNs);
@@ -179,7 +179,8 @@ bool replays() {
     const char* text = getenv("SONDE_COUNTERS");
     return text != nullptr && pass_behind(text) != nullptr ? getpid() : 0;
   }();
-  return process != 0 && process == getpid();  // nobody ends in a forked child what others began
+  // A forked child must not wait for turns that its parent began.
+  return process != 0 && process == getpid();
 }
 
 void note_progress() { g_progress.fetch_add(1); }
@@ -205,7 +206,7 @@ bool begin_copy(uint32_t count, const Signal* depends_on) {
   for (uint32_t i = 0; i < count; ++i) {
     for (int round = 0; next().signal_load_relaxed(depends_on[i]) > 0; ++round) {
       if (patience.is_over()) {
-        MemoryTurn::begin();  // not among the runs of a kernel
+        MemoryTurn::begin();  // so that it does not begin between the runs of a kernel
         g_loose_copies.fetch_add(1);
         MemoryTurn::end();
         return false;

@@ -1,8 +1,8 @@
-// Start and end of the HSA backend.
+// Start and end of the HSA part.
 //
-// The runtime tells its tools of its end (OnUnload), but not one that has its tables through
-// rocprofiler-register. So the calls that start and end it are counted here: the one that ends it
-// is the last moment when its signals can be looked at.
+// The runtime notifies its tools when it ends (OnUnload), but not a tool that got its tables
+// through rocprofiler-register. So calls of hsa_init() and hsa_shut_down() are counted here: the
+// last shut-down is the last moment at which signals can be read.
 #include "backends/rocm/hsa/runtime.h"
 
 #include <stdio.h>
@@ -26,11 +26,11 @@ namespace {
 // The newest versions whose layout is known.
 constexpr uint32_t kRootMajor = 3, kTableMajor = 2;
 
-pid_t g_pid;  // of the process whose runtime this is: a forked child has none
+pid_t g_pid;  // the process whose runtime this is: a forked child has none
 std::atomic<bool> g_loaded;
 const void* g_core;  // of the runtime's table
 std::atomic<uint32_t> g_loads;
-std::atomic<int> g_users;  // successful calls of hsa_init() that hsa_shut_down() has not undone
+std::atomic<int> g_users;  // successful calls of hsa_init() minus those of hsa_shut_down()
 
 bool is_ours() { return g_pid != 0 && g_pid == getpid(); }
 
@@ -42,7 +42,7 @@ bool answers() {
 Status init() {
   const uint32_t loads = g_loads.load();
   const Status status = next().init();
-  // One that loads tools is counted there.
+  // If the call loaded tools, load() has counted it.
   if (status == kSuccess && g_loads.load() == loads) g_users.fetch_add(1);
   return status;
 }
@@ -60,7 +60,7 @@ Status shut_down() {
   if (status != kSuccess) {
     g_users.fetch_add(1);
   } else if (last && answers()) {
-    g_users.store(1);  // started by somebody who did not come this way
+    g_users.store(1);  // initialised by a caller that bypasses our hook
     g_loaded.store(true);
   } else if (last) {
     count_lost(lose_copies());
@@ -102,11 +102,11 @@ bool knows_version(const ApiTable& table) {
 bool is_open() { return g_loaded.load(std::memory_order_acquire) && answers(); }
 
 bool load(ApiTable* table, bool ops) {
-  // A runtime hands out its tables in two ways.
+  // A runtime passes its tables in two ways.
   if (g_loaded.load()) return is_ours() && (table->core == g_core || report_second());
   Functions functions;
   if (!read_tables(*table, &functions) || !knows_version(*table)) return report_unknown(*table);
-  const bool hooked = is_hooked(functions);  // an earlier start's, which the runtime left there
+  const bool hooked = is_hooked(functions);  // hooks of an earlier start that the runtime kept
   if (!hooked) g_next = functions;
   Functions hooks = {};
   hook_handlers(&hooks);
@@ -130,7 +130,7 @@ bool load(ApiTable* table, bool ops) {
   hook_doorbells(&hooks);
   hooks.init = init;
   hooks.shut_down = shut_down;
-  // There is no way to take it back.
+  // This cannot be undone.
   if (!rocm::g_attached) next().register_system_event_handler(on_system_event, nullptr);
   if (!hooked && rocm::g_attached) {  // before the first kernel of a queue that we see
     Functions first = {};

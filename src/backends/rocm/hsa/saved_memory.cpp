@@ -1,4 +1,4 @@
-// What the program has allocated, and what was in it before a kernel ran.
+// The program's allocations, and copies of their contents from before a kernel ran.
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,18 +15,18 @@ namespace sonde::hsa {
 namespace {
 
 constexpr uint32_t kPoolGlobalFlags = 1;
-constexpr uint32_t kKernargPool = 1, kCoarsePool = 4;  // of the flags
+constexpr uint32_t kKernargPool = 1, kCoarsePool = 4;  // flags of pools
 constexpr const char* kNoRoom = "there is no memory left to save what it may write";
 
 struct Block {
   uint64_t address;
-  uint64_t there;  // the device's address of it
+  uint64_t there;  // the device's address for it
   size_t bytes;
   uint64_t executable;   // 0: an allocation
-  const Device* gpu;     // nullptr: of the host
-  Pool pool;             // that it was allocated from, or that it can be saved to
+  const Device* gpu;     // nullptr: host memory
+  Pool pool;             // where it was allocated from, or where its copy goes
   void *before, *after;  // copies of it
-  bool used;             // of the host's: by the kernel in question
+  bool used;             // host memory that this kernel uses
   bool shared = false;   // others may write to it
 };
 
@@ -61,7 +61,7 @@ void free_copies(Block* block) {
   block->before = block->after = nullptr;
 }
 
-// Under the lock.
+// The caller holds the lock.
 template <typename Which>
 void remove_where(Which is_it) {
   for (size_t i = g_count; i-- > 0;) {
@@ -72,8 +72,8 @@ void remove_where(Which is_it) {
   }
 }
 
-// HIP keeps the host's memory locked after a copy, also when the program has given it back. Where
-// something has been allocated since, that memory is gone.
+// HIP keeps host memory locked after a copy, even when the program has freed it. If something new
+// was allocated there, that memory is gone.
 void forget_stale(const Block& allocated) {
   remove_where([&](const Block& old) {
     const bool locked = old.gpu == nullptr && old.pool.handle == 0;
@@ -112,7 +112,7 @@ Status find_coarse_pool(Pool pool, void* data) {
   return kSuccess;
 }
 
-// Between two places of the same device's memory.
+// Copies within a device's memory.
 bool copy(const Device& gpu, void* to, const void* from, size_t bytes) {
   constexpr timespec kPause = {0, 20'000};
   if (g_copied.handle == 0 &&
@@ -131,7 +131,7 @@ bool copy(const Device& gpu, void* to, const void* from, size_t bytes) {
 
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-// Of a device.
+// Saves device memory.
 bool save_to(const Block& block, void** copied) {
   if (*copied == nullptr &&
       next().memory_pool_allocate(block.pool, block.bytes, 0, copied) != kSuccess) {
@@ -141,7 +141,7 @@ bool save_to(const Block& block, void** copied) {
   return copy(*block.gpu, *copied, pointer(block.address), block.bytes);
 }
 
-// False if it is not there any more, as a part of memory that stayed locked may be.
+// False if it no longer exists, which can happen to a part of memory that stayed locked.
 bool read_host(const Block& block, void* to) {
   auto* place = static_cast<char*>(to);
   for (size_t done = 0; done < block.bytes;) {
@@ -150,7 +150,7 @@ bool read_host(const Block& block, void* to) {
     const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
     if (got > 0) {
       done += static_cast<size_t>(got);
-    } else if (got < 0 && errno != EFAULT) {  // a sandbox forbids to ask
+    } else if (got < 0 && errno != EFAULT) {  // a sandbox forbids process_vm_readv
       memcpy(place + done, pointer(block.address + done), block.bytes - done);
       return true;
     } else {
@@ -181,7 +181,7 @@ bool holds(const Block& block, uint64_t address) {
          is_within(address, block.there, block.bytes);
 }
 
-// The host's blocks that words of the kernel's arguments point into.
+// Marks the host blocks that words of the kernel's arguments point into.
 void find_used(const DispatchPacket& packet) {
   const uint32_t bytes = kernel_argument_bytes(packet.kernel_object);
   for (size_t i = 0; i < g_count; ++i) g_blocks[i].used = false;
@@ -195,8 +195,8 @@ void find_used(const DispatchPacket& packet) {
   }
 }
 
-// Calls visit(place, before the first run, after it) for each word that the run changed: of four
-// bytes, since the host may own one and the kernel the next.
+// Calls visit(place, before the first run, after it) for each word that the run changed. Words have
+// four bytes, since the host may own one and the kernel the next.
 template <typename Visit>
 void each_change(const Block& block, Visit visit) {
   auto* place = static_cast<char*>(pointer(block.address));
@@ -213,7 +213,7 @@ void each_change(const Block& block, Visit visit) {
   }
 }
 
-// Puts back what was saved of the GPUs' memory; visits the changes of the host's.
+// Restores the saved GPU memory; visits the changes of host memory.
 template <typename Visit>
 bool restore(void* Block::*saved, Visit visit) {
   const Locked locked;
@@ -323,8 +323,8 @@ const char* after_first_run(bool* may_wait) {
   return nullptr;
 }
 
-// A run that has ended has written what it writes: the rest is the host's, which may have written
-// since. One that was cut off may have left anything.
+// A finished run has written all its results: any other change is the host's, which may have
+// written since. A run that was cut off may have left anything.
 bool restore_first_run(bool has_ended) {
   return restore(&Block::after, [=](auto* place, auto before, auto* after) {
     if (has_ended) {
@@ -337,7 +337,7 @@ bool restore_first_run(bool has_ended) {
 }
 
 bool restore_memory() {
-  // What is there is the last that the kernel or the host has written.
+  // The current value is the last one that the kernel or the host has written.
   return restore(&Block::before, [](auto* place, auto before, auto* after) {
     const auto last = __atomic_exchange_n(place, before, __ATOMIC_ACQ_REL);
     if (last != before) *after = last;
@@ -348,7 +348,8 @@ void after_last_run() {
   const Locked locked;
   for (size_t i = 0; i < g_count; ++i) {
     if (!g_blocks[i].used) continue;
-    // What no later run has written again, the host has: it may have done so once more since.
+    // A word that no later run has written again is the host's, which may have written it once more
+    // since.
     each_change(g_blocks[i], [](auto* place, auto before, auto* after) {
       __atomic_compare_exchange_n(place, &before, *after, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_RELAXED);

@@ -22,7 +22,7 @@ static_assert(sizeof(Functions) == kCount * sizeof(void*));
 
 constexpr uint32_t kFirstMoved = 144;
 
-// Where a function's pointer is, or nullptr in a version without it.
+// The location of a function's pointer, or nullptr in a version without it.
 char* slot_of(const ApiTable& table, const AmdLayout& layout, const Place& place) {
   if (place.part == Part::core) return table.core + place.offset;
   if (place.part == Part::amd_engine) {
@@ -83,7 +83,7 @@ void write_tables(const ApiTable& table, const Functions& hooks) {
     memcpy(&hook, from, sizeof hook);
     char* slot = slot_of(table, layout, kPlaces[i]);
     if (hook == nullptr || slot == nullptr) continue;
-    // The program may be at work already.
+    // The program may be using the table already.
     __atomic_store_n(reinterpret_cast<void**>(slot), hook, __ATOMIC_RELEASE);
   }
 }

@@ -1,5 +1,5 @@
-// The runtime's API tables: the functions behind them, and putting ours in their place. Which
-// layout a table has is decided by its own size, which the runtime writes into `minor_id`.
+// Reading the runtime's API tables, and replacing their functions by ours. The layout of a table is
+// determined by its own size, which the runtime stores in `minor_id`.
 #pragma once
 
 #include "backends/rocm/hsa/hsa_abi.h"
@@ -12,20 +12,20 @@ struct Functions {
 #undef X
 };
 
-// Where the functions of the AMD table lie.
+// The layout of the AMD table.
 struct AmdLayout {
   bool known;
-  uint32_t inserted;  // bytes before what ROCm 5.5 has at offset 144
+  uint32_t inserted;  // bytes inserted before ROCm 5.5's offset 144
 };
 AmdLayout amd_layout(uint32_t minor_id);
 
-constexpr uint32_t kCoreBytes = 1016;  // of the core table, unchanged from ROCm 4.0 on
+constexpr uint32_t kCoreBytes = 1016;  // size of the core table, unchanged since ROCm 4.0
 
-// Reads the functions of the runtime. False, and nothing is read, when the layout is not known.
-// What a version lacks is nullptr.
+// Reads the runtime's functions. False, and nothing is read, if the layout is unknown. Functions
+// that a version lacks are nullptr.
 bool read_tables(const ApiTable& table, Functions* functions);
 
-// Writes the functions of `hooks` that are not nullptr and that the version has into the table.
+// Writes the functions of `hooks` that are not nullptr into the table, if the version has them.
 void write_tables(const ApiTable& table, const Functions& hooks);
 
 }  // namespace sonde::hsa

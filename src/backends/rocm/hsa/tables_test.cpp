@@ -1,4 +1,4 @@
-// The layouts of the API tables, against the offsets of each release as the releases have them.
+// The layouts of the API tables, checked against the offsets in each release.
 #include "backends/rocm/hsa/tables.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace sonde::hsa {
 namespace {
 
-// Of the AMD table: bytes, and where some functions are in it.
+// A release's AMD table: its size, and the offsets of some functions.
 struct Release {
   const char* name;
   uint32_t bytes, async_copy, on_engine, intercept_create, intercept_register, copy_rect;
@@ -22,7 +22,7 @@ constexpr Release kReleases[] = {
     {"6.2", 576, 136, 144, 312, 320, 336},        {"7.0", 608, 136, 144, 312, 320, 336},
     {"a later one", 640, 136, 144, 312, 320, 336}};
 
-// Tables whose slots hold their own offset, the AMD table's plus 10000.
+// Tables in which each slot contains its own offset, plus 10000 in the AMD table.
 struct Tables {
   std::vector<uint64_t> core, amd;
   ApiTable table{};
@@ -60,7 +60,7 @@ TEST(Tables, FunctionsAreFoundInEveryRelease) {
     EXPECT_EQ(where(functions.memory_async_copy_rect), 10000u + release.copy_rect);
     EXPECT_EQ(where(functions.memory_async_copy_on_engine),
               release.on_engine != 0 ? 10000u + release.on_engine : 0u);
-    // Functions that came later are nowhere in tables that end before them.
+    // Tables that end before a later function do not have it.
     EXPECT_EQ(where(functions.svm_attributes_set),
               release.bytes > 368 ? 10048u + release.copy_rect : 0u);
     EXPECT_EQ(where(functions.ipc_memory_create),

@@ -11,9 +11,9 @@
 namespace sonde::late {
 namespace {
 
-// How the data of an NVTX client, of version 3, begins.
+// How the data of an NVTX 3 client begins.
 struct NvtxClient {
-  uint64_t state;  // the lower half
+  uint64_t state;  // in the lower half
   nvtx::CallbackTable callbacks;
   size_t version_bytes;
   uint32_t version, reserved;
@@ -30,12 +30,12 @@ using FillItt = void (*)(itt::Global*, int);
 
 FillNvtx g_fill_nvtx;
 FillItt g_fill_itt;
-const NvtxClient* g_client;  // that is being filled
+const NvtxClient* g_client;  // the client that is being filled
 bool g_waits;
 
 struct Task {
-  bool nvtx, itt;  // are looked for
-  bool fills;      // what is found
+  bool nvtx, itt;  // kinds to look for
+  bool fills;      // whether to fill what is found
   Annotations found;
 };
 
@@ -96,7 +96,7 @@ bool is_itt(const itt::Global& copy) {
          copy.version_major >= 2 && copy.version_major < 100;
 }
 
-// One that has found no collector has set all its functions to what does nothing.
+// A copy that has found no collector has set all its functions to no-ops.
 void fill_itt(itt::Global& copy, Task& task) {
   if (copy.library != nullptr) return;
   task.found.itt = true;
@@ -122,8 +122,8 @@ void look_at_data(const Object& object, char* at, const char* end, Task& task) {
   }
 }
 
-// What is initialised and may change: the writable segments without what is read only since it was
-// loaded, which lies at their begin.
+// Searches the initialised, writable data: the writable segments without RELRO, with which they
+// begin.
 int look_at_object(dl_phdr_info* info, size_t, void* data) {
   Object object;
   uintptr_t sealed_end = 0;

@@ -9,8 +9,8 @@
 namespace sonde::late {
 namespace {
 
-// What an exported function of the runtime is: a jump through its place in a table, whose address
-// is in a word of the library.
+// An exported function of the runtime: a jump through its slot in a table, whose address is in a
+// variable of the library.
 struct Known {
   const char* name;
   uint32_t offset;
@@ -30,8 +30,8 @@ T read(const unsigned char* at) {
   return value;
 }
 
-// The word that the function reads: mov WORD(%rip),%rax; jmp *OFFSET(%rax). nullptr: it is another
-// kind of function.
+// The variable that the function reads: mov WORD(%rip),%rax; jmp *OFFSET(%rax). nullptr: the
+// function has another form.
 char* const* word_of(const unsigned char* code, uint32_t offset) {
   constexpr unsigned char kBranchTarget[] = {0xf3, 0x0f, 0x1e, 0xfa};  // endbr64
   constexpr unsigned char kMove[] = {0x48, 0x8b, 0x05};
@@ -46,7 +46,7 @@ char* const* word_of(const unsigned char* code, uint32_t offset) {
                                         static_cast<uintptr_t>(int64_t{distance}));
 }
 
-// The table, if all these functions agree on where it is.
+// The table, if all these functions read the same variable.
 template <size_t Count>
 char* table_of(void* library, const Known (&known)[Count]) {
   char* const* word = nullptr;
@@ -59,7 +59,7 @@ char* table_of(void* library, const Known (&known)[Count]) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-// Not given back: it stays.
+// Never closed: the library stays loaded.
 void* loaded_library() {
   static void* library;
   if (library == nullptr) library = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);

@@ -14,7 +14,7 @@ namespace {
 struct Object {
   ElfW(Addr) base = 0;
   uintptr_t low = UINTPTR_MAX, high = 0;  // of its segments
-  uintptr_t relro = 0, relro_end = 0;     // read only since it was loaded
+  uintptr_t relro = 0, relro_end = 0;     // read-only since it was loaded
   const ElfW(Sym) * symbols = nullptr;
   const char* texts = nullptr;
   struct {
@@ -74,7 +74,7 @@ Object object_of(const dl_phdr_info& info) {
   return object;
 }
 
-// Words of what is read only are made writable for as long as this takes.
+// Makes read-only words writable for the duration of the store.
 bool write_word(const Object& object, void** word, void* value) {
   const auto at = reinterpret_cast<uintptr_t>(word);
   const bool sealed = at >= object.relro && at < object.relro_end;
@@ -93,8 +93,8 @@ struct Task {
   size_t bound;
 };
 
-// What the word of an object has when nothing but the library's function is behind it: that, or,
-// before the first call, a place in the object itself that looks it up.
+// Whether the word still has its original value: the library's function or, before the first call,
+// the object's own PLT stub, which looks it up.
 bool is_theirs(const Object& object, const void* value, const Import& import) {
   return value == import.theirs || object.has(value);
 }
@@ -116,7 +116,7 @@ void look_at_words(const Object& object, const ElfW(Rela) * first, size_t bytes,
     const auto type = ELF64_R_TYPE(each->r_info);
     if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
     const ElfW(Sym)& symbol = object.symbols[ELF64_R_SYM(each->r_info)];
-    if (symbol.st_shndx != SHN_UNDEF) continue;  // one of its own, whatever its name
+    if (symbol.st_shndx != SHN_UNDEF) continue;  // defined in this object, whatever its name
     const char* name = object.texts + symbol.st_name;
     for (size_t i = 0; i < task.count; ++i) {
       if (task.imports[i].theirs == nullptr || strcmp(name, task.imports[i].name) != 0) continue;
@@ -132,7 +132,7 @@ int look_at_object(dl_phdr_info* info, size_t, void* data) {
   if (object.symbols == nullptr || object.texts == nullptr || object.has(task.imports[0].ours)) {
     return 0;
   }
-  // The vDSO's addresses are not relocated, and it calls nobody.
+  // The vDSO's addresses are not relocated, and it imports nothing.
   if (!object.has(object.symbols) || !object.has(object.texts)) return 0;
   look_at_words(object, object.calls.first, object.calls.bytes, task);
   look_at_words(object, object.data.first, object.data.bytes, task);
@@ -149,7 +149,7 @@ bool objects_changed() {
         auto* counts = static_cast<unsigned long long*>(data);
         counts[0] = info->dlpi_adds;
         counts[1] = info->dlpi_subs;
-        return 1;  // the first has the counts of all
+        return 1;  // the first entry has the process-wide counts
       },
       now);
   const bool changed = memcmp(now, last, sizeof now) != 0;

@@ -1,6 +1,6 @@
-// Functions of a library that the objects of a process call by name, replaced while they run: each
-// object has a word with the function's address (its GOT), into which ours is written. Of functions
-// that were found by dlsym() there is no such word.
+// Replaces functions of a library that the objects of a process call by name, while they run: each
+// object has a word with the function's address (in its GOT), which is overwritten with ours.
+// Pointers obtained by dlsym() are not affected.
 #pragma once
 
 #include <stddef.h>
@@ -10,15 +10,15 @@ namespace sonde::late {
 struct Import {
   const char* name;
   void* ours;
-  void* theirs;  // what `name` is in the process; nullptr: it has none, and nothing is replaced
+  void* theirs;  // address of `name` in the process; nullptr: not there, and nothing is replaced
 };
 
-// Whether objects were loaded or unloaded since this was asked before.
+// Whether objects were loaded or unloaded since the last call.
 bool objects_changed();
-// In every object but the one that ours are in. Again and again: objects are loaded meanwhile.
-// Returns how many words have ours now.
+// Binds every object except our own. Called repeatedly, as objects are loaded. Returns how many
+// words point to our functions now.
 size_t bind(const Import* imports, size_t count);
-// Puts theirs back where ours are.
+// Restores the words that point to our functions.
 void unbind(const Import* imports, size_t count);
 
 }  // namespace sonde::late

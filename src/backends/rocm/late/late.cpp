@@ -1,11 +1,11 @@
-// What is recorded of a process that is attached to while it runs. HIP tells of its calls, and of
-// the operations of every queue, by its own callbacks, which it takes at any time; ROCTX is called
-// through words that can be changed; HSA's functions lie in tables of its runtime; what was
-// compiled with sonde.h says where it keeps ours. PyTorch takes callbacks for its operators at any
-// time, too.
+// What is recorded in a running process that is attached to. HIP reports its calls, and the ops of
+// every queue, through its own callbacks, which can be registered at any time; ROCTX is called
+// through GOT words that can be changed; HSA's functions are in tables of its runtime; objects
+// compiled with sonde.h say where they keep our table. PyTorch, too, accepts callbacks for its
+// operators at any time.
 //
-// Called by the thread that attends to the process (cpu/attached.cpp), which knows nothing of what
-// is recorded but by these names.
+// Called by the thread that attends to the process (cpu/attached.cpp), which knows this file only
+// by the names of these functions.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,13 +23,14 @@
 namespace sonde::late {
 namespace {
 
-constexpr int kLooksBetween = 25;  // for what waits for the program's own beginning: half a second
+// Between looks at what the program has yet to start: half a second.
+constexpr int kLooksBetween = 25;
 
 bool g_has_hip, g_has_hsa, g_has_opencl, g_has_roctx, g_has_torch;
 bool g_hsa_waits;  // for its runtime to start
 int g_looks;
 
-// Lines of what is recorded (+) and what is not and why (-).
+// Writes a line for each part that is recorded (+) or not, with the reason (-).
 class Told {
  public:
   Told(char* text, size_t room) : text_(text), room_(room) {}
@@ -46,7 +47,7 @@ class Told {
   size_t room_;
 };
 
-// Its calls and operations are HIP's, where the process has that.
+// For a process without HIP, which otherwise reports these calls and ops.
 const char* begin_hsa_alone() {
   const char* why_not = begin_hsa(true);
   g_has_hsa = why_not == nullptr;

@@ -1,4 +1,4 @@
-// Libraries of Sonde that are brought into a process that is attached to, when it needs them.
+// Loads further libraries of Sonde into a process that is attached to, when it needs them.
 #pragma once
 
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 
 namespace sonde::late {
 
-// "FOLDER/NAME", in the folder that this library is in.
+// "FOLDER/NAME", where FOLDER contains this library.
 bool place_of(const char* name, char (&path)[PATH_MAX]);
 // nullptr: it cannot be loaded.
 void* load_beside(const char* name);

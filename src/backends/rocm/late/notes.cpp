@@ -9,7 +9,7 @@
 namespace sonde::late {
 namespace {
 
-constexpr char kName[] = "Sonde";  // as sonde.h has it
+constexpr char kName[] = "Sonde";  // as in sonde.h
 constexpr uint32_t kTable = 1;
 
 struct Task {
@@ -30,7 +30,7 @@ bool lies_in(const dl_phdr_info& info, uintptr_t at, size_t bytes) {
   return false;
 }
 
-// `place` has how far from itself the word with the table's address is.
+// `place` contains the distance from itself to the word with the table's address.
 void look_at_word(const dl_phdr_info& info, const char* place, Task& task) {
   int64_t distance = 0;
   memcpy(&distance, place, sizeof distance);

@@ -1,11 +1,11 @@
-// Markers of sonde.h in a process that is attached to: each object that was compiled with that
-// header has a note that says where it keeps the table of functions, which is set and taken away
-// there.
+// Markers of sonde.h in a process that is attached to: each object compiled with that header has a
+// note that says where it keeps its pointer to the table of functions, which is set and cleared
+// here.
 #pragma once
 
 namespace sonde::late {
 
-// Whether something in the process has such a note. Again and again: objects are loaded meanwhile.
+// Whether any object of the process has such a note. Called repeatedly, as objects are loaded.
 bool set_notes();
 void clear_notes();
 

@@ -11,7 +11,7 @@
 namespace sonde::late {
 namespace {
 
-constexpr uint32_t kStarted = 256;  // ranges of the process that are open at a time
+constexpr uint32_t kStarted = 256;  // open ranges of the process at a time
 
 struct Started {
   uint64_t theirs, ours;

@@ -1,14 +1,15 @@
-// ROCTX in a process that is attached to: the library that it has stays and does what it did, and
-// hears of each call first; what it answers is what the program gets.
+// ROCTX in a process that is attached to: its library keeps working and gets each call first; the
+// program gets its return values.
 #pragma once
 
 #include <stddef.h>
 
 namespace sonde::late {
 
-// nullptr: calls by name are recorded now, else why they are not; "": the program has no ROCTX yet.
+// nullptr: calls by name are recorded now; "": the program has no ROCTX yet; else the reason why
+// not.
 const char* begin_roctx();
-// Of objects that were loaded since.
+// Binds objects that were loaded since.
 void look_for_roctx();
 void end_roctx();
 

@@ -17,7 +17,8 @@ using Detach = void (*)();
 Attach g_attach;
 Detach g_detach;
 
-// A library whose name has a version, and that is loaded already: a second one must not be.
+// A library with a version in its name that must be loaded already, so that there is no second
+// copy.
 bool is_there(const char* name) {
   const char* version = strstr(name, ".so.");
   if (version == nullptr || !isdigit(static_cast<unsigned char>(version[4]))) return false;
@@ -26,7 +27,7 @@ bool is_there(const char* name) {
   return library != nullptr;
 }
 
-// Whether the libraries that NEEDED of torch/build.py names, in quotes, are those of the process.
+// Whether the process has the libraries that NEEDED of torch/build.py names, in quotes.
 bool is_built_for_this() {
   char path[PATH_MAX], line[512];
   FILE* file = place_of("torch/build.py", path) ? fopen(path, "re") : nullptr;

@@ -1,11 +1,11 @@
-// Operators of PyTorch in a process that is attached to: libsonde-torch.so is brought in, where the
-// process has the libtorch that it was built for, and asks that to tell of them.
+// PyTorch operators in a process that is attached to: loads libsonde-torch.so, if the process has
+// the libtorch that it was built for, and registers its callbacks.
 #pragma once
 
 namespace sonde::late {
 
 bool has_torch();
-// nullptr: operators are recorded now; else why not.
+// nullptr: operators are recorded now; else the reason why not.
 const char* begin_torch();
 void end_torch();
 

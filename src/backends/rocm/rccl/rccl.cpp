@@ -1,6 +1,6 @@
-// Collectives and transfers of RCCL, with the communicator and how many bytes each rank gives. Seen
-// by RCCL's table where there is one, and by functions of the same names, for which this library is
-// preloaded: a call that comes both ways is recorded at the first.
+// RCCL's collectives and transfers, with the communicator and the bytes that each rank contributes.
+// Intercepted through RCCL's table, if there is one, and by functions of the same names, for which
+// this library is preloaded: a call that arrives both ways is recorded once.
 #include "backends/rocm/rccl/rccl.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 namespace sonde::rocm {
 namespace {
 
-// Bytes of an element, by ncclDataType_t.
+// Size of an element, by ncclDataType_t.
 uint64_t element_bytes(int type) {
   constexpr uint8_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   return type >= 0 && type < static_cast<int>(sizeof kBytes) ? kBytes[type] : 0;
@@ -24,7 +24,7 @@ uint64_t element_bytes(int type) {
 
 enum Way : uint32_t { kByTable, kByName, kWays };
 
-// In the order of the table. The others of its functions are left alone.
+// In table order. Other functions of the table are not replaced.
 enum Id : uint32_t {
   kAllGather,
   kAllReduce,
@@ -55,7 +55,7 @@ constexpr int kInvalidUsage = 5;  // ncclInvalidUsage
 
 void* g_next[kWays][kFunctions];
 uint32_t g_defined[kFunctions];
-thread_local uint32_t t_depth;  // RCCL may be made of itself
+thread_local uint32_t t_depth;  // RCCL may call itself
 
 const char* name_of(uint32_t id) {
   if (id < kIds) return kNames[id];
@@ -104,7 +104,6 @@ int call_next(Way way, uint32_t id, A... values) {
 template <typename... A>
 int record(Way way, uint32_t id, const Collective& what, A... values) {
   if (t_depth != 0 || !watching()) return call_next(way, id, values...);
-  // What HIP is called for on the way is the program's doing as little as it is seen now.
   const struct sonde_call call = agent().call_begin(g_defined[id], SONDE_CALL_LAUNCHES);
   const uint64_t noted =
       hsa::note_collective(what.comm, name_of(id), what.count, what.type, what.root);
@@ -124,7 +123,7 @@ int record(Way way, uint32_t id, const Collective& what, A... values) {
   return result;
 }
 
-// How many counts there are, only the communicator knows.
+// Only the communicator knows the number of counts.
 size_t sum(Way way, const size_t* counts, void* comm) {
   int ranks = 0;
   if (counts == nullptr || call_next(way, kCommCount, comm, &ranks) != 0) return 0;
@@ -181,7 +180,7 @@ struct UniqueId {
   char bytes[128];  // ncclUniqueId
 };
 
-// FNV-1a: what is the same in all ranks.
+// FNV-1a: gives all ranks the same number.
 uint64_t hash_of(const void* data, size_t bytes) {
   uint64_t hash = 0xcbf29ce484222325;
   for (size_t i = 0; i < bytes; ++i) {
@@ -192,7 +191,7 @@ uint64_t hash_of(const void* data, size_t bytes) {
 
 template <Way W, uint32_t Id, typename... Config>
 int init_rank(void** comm, int ranks, UniqueId id, int rank, Config... config) {
-  // It waits for the other ranks, too, and so may hang.
+  // This call, too, waits for the other ranks and so may hang.
   const uint64_t group = hash_of(id.bytes, sizeof id.bytes);
   const uint64_t noted = hsa::note_joining(name_of(Id), group, rank, ranks);
   const int result = call_next(W, Id, comm, ranks, id, rank, config...);
@@ -202,13 +201,13 @@ int init_rank(void** comm, int ranks, UniqueId id, int rank, Config... config) {
   return result;
 }
 
-// Of one process, which knows of no others.
+// All ranks are in this process.
 template <Way W>
 int init_all(void** comms, int ranks, const int* devices) {
   const int result = call_next(W, kInitAll, comms, ranks, devices);
   if (result != 0 || comms == nullptr) return result;
   const ErrnoKeeper keep;
-  // Pointers may be the same in another process.
+  // Another process may have the same pointers.
   const uint64_t group =
       hash_of(comms, sizeof *comms * static_cast<size_t>(ranks)) ^ static_cast<uint64_t>(getpid());
   for (int i = 0; i < ranks; ++i) {
@@ -237,12 +236,12 @@ void put(void** functions, size_t entries, uint32_t id, Function* function) {
   functions[id] = ours;
 }
 
-// The function as the loaded object at `path` has it or sees it, unless that is ours.
+// The function that the loaded object at `path` defines or sees, unless it is ours.
 void* find_in(const char* path, const char* name) {
   void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;
   void* symbol = dlsym(library, name);
-  dlclose(library);  // others hold it
+  dlclose(library);  // others keep it loaded
   Dl_info theirs, ours;
   const bool is_ours = symbol != nullptr && dladdr(symbol, &theirs) != 0 &&
                        dladdr(g_next, &ours) != 0 && theirs.dli_fbase == ours.dli_fbase;
@@ -261,8 +260,8 @@ int copy_path(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-// RCCL may have been loaded for the caller alone, or be part of it, and so not be in the global
-// scope. The caller is not known for certain: it may have left by a jump.
+// RCCL may have been loaded with local scope, or be part of another library, and so not be in the
+// global scope. The caller is a guess: a tail call hides it.
 void* find_next(const char* name, const void* caller) {
   void* symbol = dlsym(RTLD_NEXT, name);
   Dl_info place;
@@ -275,7 +274,7 @@ void* find_next(const char* name, const void* caller) {
   return symbol;
 }
 
-// Before a call by name: where it goes on to.
+// Called before a call by name: finds the next function.
 void find(uint32_t id, const void* caller) {
   if (__atomic_load_n(&g_next[kByName][id], __ATOMIC_ACQUIRE) != nullptr) return;
   const ErrnoKeeper keep;

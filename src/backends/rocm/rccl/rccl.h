@@ -1,4 +1,4 @@
-// RCCL's calls, from its dispatch table (ROCm 6.2 and later); those by name need no call of this.
+// RCCL's calls through its dispatch table (ROCm 6.2 and later); calls by name do not need this.
 // Used by register.cpp.
 #pragma once
 

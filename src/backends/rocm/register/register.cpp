@@ -1,7 +1,7 @@
-// The tables of ROCm's libraries as rocprofiler-register hands them out: HSA's from ROCm 6.1 on,
-// HIP's and RCCL's from 6.2. It loads one library, which ROCPROFILER_REGISTER_LIBRARY names: this
-// one. Whoever would have had the tables without us gets them next: the library that the variable
-// named before, else AMD's SDK where something in the process uses it.
+// The tables of ROCm's libraries, as rocprofiler-register passes them out: HSA's from ROCm 6.1 on,
+// HIP's and RCCL's from 6.2. It loads a single library, which ROCPROFILER_REGISTER_LIBRARY names:
+// this one. We pass the tables on to the tool that would have got them without us: the library that
+// the variable named before, else AMD's SDK if something in the process uses it.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ SetTable set_table_of(void* library) {
   return function;
 }
 
-// AMD's SDK has clients: one is linked with it, or says that it wants to be asked.
+// Whether AMD's SDK has clients: one is linked with it, or asks to be configured.
 bool sdk_is_wanted() {
   return getenv("ROCP_TOOL_LIBRARIES") != nullptr ||
          dlsym(RTLD_DEFAULT, "rocprofiler_configure") != nullptr;
@@ -51,7 +51,7 @@ SetTable find_next() {
   return nullptr;
 }
 
-// A runtime whose interface is of a version that is not known keeps its functions to itself.
+// A runtime library, and the interface versions that we know: with others, nothing is replaced.
 struct Known {
   const char* name;
   uint64_t oldest, newest;  // major versions
@@ -76,8 +76,8 @@ bool knows_version(Known& known, uint64_t version) {
   return false;
 }
 
-// A program may have two copies of a library, as where a Python package brings its own. There is
-// one place for what lies behind our functions, so the second's stay as they are.
+// A program may have two copies of a library, for example when a Python package ships its own. We
+// keep only one set of original functions, so the second copy is left alone.
 bool is_first(Known& known, const void* table) {
   const void* first = nullptr;
   if (__atomic_compare_exchange_n(&known.taken, &first, table, false, __ATOMIC_ACQ_REL,
@@ -118,10 +118,10 @@ void take(const char* name, uint64_t version, void* table) {
 }  // namespace
 }  // namespace sonde::rocm
 
-// The others get the tables first and wrap what is ours last: ours are called first.
+// Other tools get the tables first, so our wrappers are outermost and are called first.
 //
-// 0 = taken: the HSA runtime then loads no tool of HSA_TOOLS_LIB. So it is told what it would be
-// told without us, and loads the user's; that it loads us once more is noticed.
+// Returning 0 (taken) makes the HSA runtime ignore HSA_TOOLS_LIB. So it gets the answer that it
+// would get without us, and loads the user's tools; load() notices when it loads us again.
 extern "C" __attribute__((visibility("default"))) int rocprofiler_set_api_table(
     const char* name, uint64_t version, uint64_t instance, void** tables, uint64_t count) {
   using namespace sonde::rocm;
