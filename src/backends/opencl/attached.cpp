@@ -1,7 +1,7 @@
-// OpenCL in a process that is attached to while it runs. Each object of a runtime begins with the
-// address of its table of functions, through which the ICD loader calls it, whoever calls the
-// loader: our wrappers are written into that. They stay there, as queues that are made meanwhile
-// are timed though the program did not ask for it, which they hide.
+// OpenCL in a running process that is attached to. Each object of a runtime begins with a pointer
+// to a dispatch table, through which the ICD loader calls the runtime: our wrappers are written
+// into that table. They stay there after the recording, because queues made meanwhile have
+// profiling enabled without the program's request, which the wrappers hide.
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -25,11 +25,11 @@ using Words = void * [sizeof(cl_icd_dispatch) / sizeof(void*)];
 
 cl_icd_dispatch* g_wrapped;  // a runtime's table
 
-// Where an object of the process lies.
+// A shared object of the process.
 struct Object {
-  const void* address;  // one in it
+  const void* address;  // an address in it
   uintptr_t low, high;
-  uintptr_t sealed, sealed_end;  // read only since it was loaded
+  uintptr_t sealed, sealed_end;  // RELRO: read-only since it was loaded
   bool has(const void* at) const {
     return reinterpret_cast<uintptr_t>(at) >= low && reinterpret_cast<uintptr_t>(at) < high;
   }
@@ -54,7 +54,7 @@ int look_for_object(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-// Makes the pages of a table writable where they are not; likewise back.
+// Changes the protection of a table's pages if they are RELRO.
 void protect(const Object& object, const void* table, int protection) {
   const auto begin = reinterpret_cast<uintptr_t>(table);
   if (begin >= object.sealed_end || begin + sizeof(cl_icd_dispatch) <= object.sealed) return;
@@ -64,7 +64,7 @@ void protect(const Object& object, const void* table, int protection) {
   mprotect(reinterpret_cast<void*>(from), to - from, protection);
 }
 
-// A table that is shorter than ours is followed by something else.
+// In a table that is shorter than ours, the first word that is not a function ends it.
 size_t count_functions(const Object& object, const Words& words) {
   size_t count = 0;
   for (void* const word : words) {
@@ -109,13 +109,14 @@ int add_name(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// As the loader finds it; nullptr: the library is no runtime.
+// Finds a runtime's entry point as the ICD loader does; nullptr: the library is not a runtime.
 GetPlatforms platforms_of(void* library) {
-  const auto* map = static_cast<const link_map*>(library);  // as it is in glibc
+  const auto* map = static_cast<const link_map*>(library);  // a handle is a link_map in glibc
   Dl_info place;
   GetExtension get_extension = nullptr;
   void* symbol = dlsym(library, "clGetExtensionFunctionAddress");
-  // Not of a library that this one needs, as of the loader, which would load runtimes.
+  // Ignores symbols that come from the library's dependencies, and the ICD loader itself, which
+  // would load runtimes.
   if (symbol == nullptr || dladdr(symbol, &place) == 0 ||
       reinterpret_cast<uintptr_t>(place.dli_fbase) != map->l_addr ||
       strstr(map->l_name, "/libOpenCL.so") != nullptr) {
@@ -128,7 +129,7 @@ GetPlatforms platforms_of(void* library) {
   return get;
 }
 
-// The table of the runtime in a library; nullptr: it is none, or has none yet.
+// The dispatch table of the runtime in a library; nullptr: not a runtime, or no platform yet.
 cl_icd_dispatch* table_in(const char* path) {
   void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return nullptr;
@@ -171,8 +172,8 @@ Runtimes find_runtimes() {
 
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Called in a process that is attached to, again and again (rocm/late). nullptr: calls are recorded
-// now; "": there is no runtime yet; else why not.
+// Called repeatedly in a process that is attached to (rocm/late). Returns nullptr if calls are
+// recorded now, "" if there is no runtime yet, else the reason why not.
 SONDE_EXPORT const char* sonde_opencl_attach(const struct sonde_agent* agent) {
   using namespace sonde::opencl;
   if (g_wrapped == nullptr) {

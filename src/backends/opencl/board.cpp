@@ -20,7 +20,7 @@ namespace {
 
 using wire::ClArgument;
 
-// What clSetKernelArg() gave last.
+// The last value that clSetKernelArg() was given.
 struct Given {
   uint32_t bytes;
   bool is_local;
@@ -34,7 +34,7 @@ struct Arguments {
 wire::ClBoard* g_board;
 pid_t g_pid;
 HandleMap<Arguments> g_arguments;
-HandleMap<size_t> g_buffers;  // their bytes, by handle
+HandleMap<size_t> g_buffers;  // sizes in bytes, by handle
 
 int64_t now_ns() {
   timespec now;
@@ -56,7 +56,7 @@ void describe_argument(cl_kernel kernel, cl_uint index, const Given& given, ClAr
                               nullptr);
   }
   size_t bytes = 0;
-  // Compilers keep what an argument is only where they are asked to (-cl-kernel-arg-info).
+  // Argument information exists only if the kernel was built with -cl-kernel-arg-info.
   const bool may_be_buffer = given.bytes == sizeof(cl_mem) &&
                              (!known || where != CL_KERNEL_ARG_ADDRESS_PRIVATE) &&
                              g_buffers.get(reinterpret_cast<const void*>(given.word), &bytes);
@@ -79,7 +79,7 @@ void open_board() {
   const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   void* memory = MAP_FAILED;
-  // Blocks first: a store into a page that a full disk has no block for would end the program.
+  // Allocate first: storing to a page for which a full disk has no block would kill the program.
   if (fallocate(fd, 0, 0, sizeof(wire::ClBoard)) == 0) {
     memory = mmap(nullptr, sizeof(wire::ClBoard), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }

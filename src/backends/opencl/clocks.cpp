@@ -1,9 +1,9 @@
-// Which clock a device's timestamps are in, and how it relates to the agent's.
+// Finds the clock of a device's timestamps, and how it relates to the agent's.
 //
-// A marker is enqueued between two readings of each host clock. Its QUEUED time lies between them
-// for the clock that the runtime uses. Where it fits none, the device has a clock of its own, which
-// is related to the agent's by clGetDeviceAndHostTimer where that works and speaks of the same
-// clock, else by the readings around enqueues.
+// A marker is enqueued between two readings of each host clock. For the clock that the runtime
+// uses, its QUEUED time lies between the two. If it fits none, the device has a clock of its own,
+// which is related to the agent's by clGetDeviceAndHostTimer, if that works and uses the same
+// clock, else by host times around enqueues.
 #include <stdio.h>
 #include <time.h>
 
@@ -18,18 +18,19 @@ struct HostClock {
   uint32_t clock;
 };
 
-// In order of preference: clocks that cannot be told apart here run at the same rate. BOOTTIME
-// equals MONOTONIC until the machine sleeps.
+// In order of preference: clocks that cannot be distinguished here run at the same rate. BOOTTIME
+// equals MONOTONIC until the machine suspends.
 constexpr HostClock kHostClocks[] = {{CLOCK_MONOTONIC, SONDE_CLOCK_MONOTONIC},
                                      {CLOCK_MONOTONIC_RAW, SONDE_CLOCK_MONOTONIC_RAW},
                                      {CLOCK_REALTIME, SONDE_CLOCK_REALTIME},
                                      {CLOCK_BOOTTIME, SONDE_CLOCK_BOOTTIME}};
 constexpr size_t kClocks = sizeof kHostClocks / sizeof kHostClocks[0];
 constexpr int kMarkers = 8;
-constexpr uint64_t kToleranceNs = 2000;         // for a runtime that rounds to microseconds
-constexpr uint64_t kSnapshotNs = 100'000'000;   // between two snapshots
-constexpr uint64_t kWide = 8;                   // times the narrowest bracket
-constexpr uint64_t kDrift = 10'000;             // a clock is ahead by one in so many at most
+constexpr uint64_t kToleranceNs = 2000;        // for a runtime that rounds to microseconds
+constexpr uint64_t kSnapshotNs = 100'000'000;  // between two snapshots
+// A bracket is wide if it exceeds the narrowest one by this factor.
+constexpr uint64_t kWide = 8;
+constexpr uint64_t kDrift = 10'000;             // clocks drift by at most one part in this many
 constexpr uint64_t kMarkerWaitNs = 50'000'000;  // for all markers together
 
 uint64_t read_clock(clockid_t id) { return static_cast<uint64_t>(clock_ns(id)); }
@@ -95,7 +96,7 @@ bool read_timer(const Device* device, uint64_t* value) {
   return device_time != 0;
 }
 
-// Whether the timer speaks of the clock that events are timed with.
+// Whether the device timer uses the clock of event timestamps.
 bool timer_fits(const Device* device, cl_command_queue queue, uint64_t deadline) {
   uint64_t before = 0, after = 0;
   Probe probe;
@@ -148,9 +149,10 @@ void snapshot_clock(Device* device, uint64_t now, uint64_t queued, uint64_t befo
   uint64_t last = device->snapshot.load(std::memory_order_relaxed);
   if (last != 0 && now < last + kSnapshotNs) return;
   if (device->brackets.load(std::memory_order_relaxed)) {
-    // An enqueue may compile the kernel or wait for its command, a blocking copy for 0.3 s: until
-    // the clock can have moved by as much, the snapshot before says more. (A tick is a nanosecond
-    // or shorter, so brackets are held to be no narrower than they are.)
+    // An enqueue may compile the kernel or wait for the command (a blocking copy waited 0.3 s).
+    // Such a wide bracket is less accurate than the previous snapshot, until the clock may have
+    // drifted by that much. (Ticks are at most a nanosecond long, so the drift is not
+    // overestimated.)
     const uint64_t width = after - before;
     const bool wide = width > kWide * device->narrowest && width > (now - last) / kDrift;
     if (before == 0 || (wide && last != 0)) return;

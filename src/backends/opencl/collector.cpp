@@ -1,8 +1,8 @@
-// The thread that looks for finished ops when the program does not: it may enqueue and then sleep,
-// or be killed. Polling is chosen over clSetEventCallback because runtimes hold a reference to an
-// event until its callbacks have run, which the program would see, and because a callback of ours
-// would delay those of the program, which run in one thread. Also: what is done at exit and in a
-// forked child.
+// The thread that polls for finished ops if the program does not: the program may enqueue and then
+// sleep, or be killed. Polling instead of clSetEventCallback, because runtimes hold a reference to
+// an event until its callbacks have run, which the program could see, and because a callback of
+// ours would delay the program's, which run in one thread. Also the exit handler and the fork
+// handler.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -23,12 +23,12 @@ namespace sonde::opencl {
 namespace {
 
 constexpr uint64_t kPollNs = 4'000'000;
-constexpr uint64_t kScanShare = 20;  // at most one part of this many of the time is spent looking
+constexpr uint64_t kScanShare = 20;  // at most one part in this many of the time is spent polling
 constexpr int kIdlePolls = 250;      // polls without anything pending before the thread sleeps
 constexpr size_t kStackBytes = 256 * 1024;
 
 pthread_once_t g_handlers_once = PTHREAD_ONCE_INIT;
-pthread_mutex_t g_scan_lock = PTHREAD_MUTEX_INITIALIZER;  // held while the thread looks
+pthread_mutex_t g_scan_lock = PTHREAD_MUTEX_INITIALIZER;  // held while polling
 std::atomic<bool> g_running;
 std::atomic<uint32_t> g_asleep;
 
@@ -53,7 +53,8 @@ void sleep_until_launch() {
   g_asleep.store(0);
 }
 
-// Of a process that was attached to. Whoever is faster ends it, or has it go on.
+// In a process that was attached to: whether the thread may end. A concurrent restart either sees
+// it end or keeps it running.
 bool may_leave() {
   if (!dormant() || anything_pending()) return false;
   g_running.store(false);
@@ -68,7 +69,7 @@ void* collect(void*) {
     uint64_t spent = 0;
     if (anything_pending()) {
       const int64_t begin = monotonic_now_ns();
-      pthread_mutex_lock(&g_scan_lock);  // at exit this never returns
+      pthread_mutex_lock(&g_scan_lock);  // never acquired after at_exit()
       reap_everything();
       pthread_mutex_unlock(&g_scan_lock);
       spent = static_cast<uint64_t>(monotonic_now_ns() - begin);
@@ -86,7 +87,7 @@ void* collect(void*) {
   return nullptr;
 }
 
-// Registered after the runtime has set itself up, so that it runs before the runtime is taken down.
+// Registered after the runtime has initialised, so that it runs before the runtime is torn down.
 // Keeps the lock: from here on the thread must not call into the runtime.
 void at_exit() {
   timespec until;

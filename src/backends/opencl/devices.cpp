@@ -8,7 +8,7 @@
 namespace sonde::opencl {
 namespace {
 
-// Vendors' ways to tell the PCI address, from their public headers.
+// Vendors' queries for the PCI address, from their public headers.
 constexpr cl_device_info kPciBusInfoKhr = 0x410F;
 constexpr cl_device_info kTopologyAmd = 0x4037;
 constexpr cl_device_info kPciBusNv = 0x4008;
@@ -73,8 +73,8 @@ void get_location(cl_device_id device, char* text, size_t room) {
   }
 }
 
-// The number of a device: its place in its platform's list, which is the same in every process,
-// after the devices of the platforms that were used before. A part of a device has its number.
+// The number of a device: its index in its platform's list, which is the same in every process,
+// after the devices of the platforms that were used earlier. A sub-device has its device's number.
 uint32_t number_of(cl_device_id device) {
   cl_device_id parent = nullptr;
   while (get(device, CL_DEVICE_PARENT_DEVICE, &parent) && parent != nullptr) device = parent;

@@ -1,6 +1,6 @@
-// Hooks through which the program learns that something has finished: what it learns is recorded
-// before it does. And those that would show it what the layer adds: references to events, and the
-// profiling that it has not asked for.
+// Hooks of calls that tell the program that something has finished: what the program learns is
+// recorded first. And hooks that hide what the layer adds: references to events, and profiling that
+// the program did not request.
 #include <stdlib.h>
 
 #include "backends/opencl/hooks.h"
@@ -30,8 +30,8 @@ void call_back(cl_event event, cl_int status, void* data) {
   callback.notify(event, status, callback.data);
 }
 
-// The references of an event without ours. The runtime's count and ours are read one after the
-// other, so both again if ours have changed between.
+// The reference count of an event without our references. The runtime's count and ours are read one
+// after the other, so both are read again if ours have changed in between.
 cl_int count_references(cl_event event, size_t room, void* value, size_t* size_ret) {
   Queue* queue = queue_of(event);
   if (queue == nullptr || value == nullptr) {
@@ -99,7 +99,8 @@ cl_int hook_clSetEventCallback(cl_event event, cl_int type, Notify notify, void*
   return code;
 }
 
-// Counts of these objects may include the events of finished ops that were not looked at yet.
+// The reference counts of these objects may include events of finished ops that have not been
+// reaped.
 #define HOOK_COUNT(function, Handle, count)                                      \
   cl_int hook_##function(Handle object, cl_uint param, size_t room, void* value, \
                          size_t* size_ret) {                                     \
@@ -111,8 +112,8 @@ HOOK_COUNT(clGetMemObjectInfo, cl_mem, CL_MEM_REFERENCE_COUNT)
 HOOK_COUNT(clGetProgramInfo, cl_program, CL_PROGRAM_REFERENCE_COUNT)
 HOOK_COUNT(clGetKernelInfo, cl_kernel, CL_KERNEL_REFERENCE_COUNT)
 
-// Barriers of OpenCL 1.0 give no event. Their successors do the same and give one; where those do
-// not exist or fail, the program's own call is made and its op cannot be timed.
+// Barriers of OpenCL 1.0 return no event. Their successors do the same and return one; if those do
+// not exist or fail, the program's own call is made, and its op cannot be timed.
 cl_int hook_clEnqueueBarrier(cl_command_queue queue, cl_event* event) {
   if (next().clEnqueueBarrierWithWaitList != nullptr &&
       next().clEnqueueBarrierWithWaitList(queue, 0, nullptr, event) == CL_SUCCESS) {

@@ -1,6 +1,5 @@
-// A map from a pointer to a small value, safe from any thread: sharded, locked for a few
-// instructions, never calls out. Used for kernels and mappings. Memory of removed entries is kept
-// for new ones.
+// A thread-safe map from a pointer to a small value: sharded, locked for a few instructions, never
+// calls out. Used for kernels and mappings. The memory of removed entries is reused.
 #pragma once
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // Declares, from functions.inc, what each kind of function needs besides its wrapper, and maps a
 // Function to it: kHook<F> (H and L), kAfter<F> (P), kDescribe<F> (E). Used by wrap.h, and by the
-// files that define the hooks to have their types checked.
+// files that define the hooks, so that their types are checked.
 #pragma once
 
 #include "backends/opencl/layer.h"
@@ -12,9 +12,10 @@ struct Types;
 template <typename R, typename... A>
 struct Types<R (*)(A...)> {
   using Hook = R(A...);
-  using Legacy = R(A..., cl_event*);       // as the call, and gives the event of what it enqueued
-  using After = void(R, A...);             // runs after the call was recorded, and when it was not
-  using Describe = void(sonde_op*, A...);  // fills in what a successful enqueue launched
+  // The call, which also returns the event of what it enqueued.
+  using Legacy = R(A..., cl_event*);
+  using After = void(R, A...);             // runs after the call, recorded or not
+  using Describe = void(sonde_op*, A...);  // describes what a successful enqueue launched
 };
 
 template <typename... A>
@@ -22,7 +23,7 @@ struct Types<void (*)(A...)> {
   using Hook = void(A...);
 };
 
-// Newer headers have no names for these types.
+// Newer headers lack names for these types.
 template <auto Member>
 struct MemberType;
 template <typename T, T cl_icd_dispatch::*Member>

@@ -13,9 +13,9 @@ namespace sonde::opencl {
 namespace {
 
 HandleMap<Kernel> g_kernels;
-HandleMap<const char*> g_texts;  // by name id: a program may create a kernel again and again
+HandleMap<const char*> g_texts;  // by name id: a program may create the same kernel repeatedly
 
-// A copy of `name` that stays, one for each name.
+// A permanent copy of `name`, one per name.
 const char* keep_text(uint32_t id, const char* name) {
   const void* key = reinterpret_cast<const void*>(static_cast<uintptr_t>(id));
   const char* known = nullptr;
@@ -84,7 +84,7 @@ Kernel find_kernel(cl_kernel handle, cl_command_queue queue_handle) {
   return kernel;
 }
 
-// For the arguments of a call that may have failed: asks nothing of the runtime.
+// Used for the arguments of calls that may have failed, so it does not call the runtime.
 const char* kernel_text(cl_kernel handle) {
   Kernel kernel;
   return g_kernels.get(handle, &kernel) ? kernel.text : "";
@@ -109,7 +109,7 @@ void after_clCloneKernel(cl_kernel kernel, cl_kernel, cl_int*) {
   if (kernel != nullptr) ask_name(kernel);
 }
 
-// Local memory as an argument changes what the kernel uses.
+// A local-memory argument changes the kernel's resource use.
 void after_clSetKernelArg(cl_int code, cl_kernel handle, cl_uint index, size_t bytes,
                           const void* value) {
   Kernel kernel;

@@ -9,7 +9,7 @@ struct Kernel {
   const char* text;  // the name; lives as long as the process
   uint32_t name;     // its intern() id
   uint32_t group_bytes, private_bytes;
-  bool stale;  // the two above must be asked for again
+  bool stale;  // the sizes above must be queried again
 };
 
 Kernel find_kernel(cl_kernel handle, cl_command_queue queue);

@@ -1,5 +1,5 @@
-// From an enqueue to a pending op: what the wrapper of an enqueue does before and after the call.
-// Used by wrap.h.
+// From an enqueue to a pending op: what an enqueue's wrapper does before and after the call. Used
+// by wrap.h.
 #pragma once
 
 #include "backends/opencl/devices.h"
@@ -11,7 +11,7 @@ struct Launch {
   cl_command_queue handle;
   Queue* queue;  // NULL until the runtime has accepted the handle, if it is new to us
   uint64_t before, after;
-  uint64_t noted;  // on the board, plus 1
+  uint64_t noted;  // number on the board, plus 1
   sonde_op op;
 };
 
@@ -32,8 +32,8 @@ inline void launch_end(Launch* launch) {
   if (launch->before != 0) launch->after = agent().ticks();
 }
 
-// The enqueue succeeded. `own` is the event if the program wanted none, else `*user` is. Takes over
-// `own`, and retains `*user` as long as the op is pending.
+// Called after a successful enqueue. The event is `own` if the program did not request one, else
+// `*user`. Takes ownership of `own`, and retains `*user` while the op is pending.
 void launch_commit(Launch* launch, cl_event own, const cl_event* user);
 
 }  // namespace sonde::opencl

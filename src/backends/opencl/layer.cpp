@@ -1,4 +1,4 @@
-// The entry points that the ICD loader calls: which layer this is, and its dispatch table.
+// The entry points for the ICD loader: the layer's identity and its dispatch table.
 #include "backends/opencl/layer.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ constexpr char kAgentFile[] = "libsonde-agent.so";
 
 cl_icd_dispatch g_dispatch;
 
-// Preloaded, or beside this library: a program may be given just OPENCL_LAYERS.
+// The agent is preloaded or next to this library: a program may be given just OPENCL_LAYERS.
 const Agent* find_agent() {
   if (const Agent* found = sonde_find_agent()) return found;
   Dl_info self;
@@ -34,7 +34,8 @@ const Agent* find_agent() {
   return library != nullptr ? sonde_find_agent() : nullptr;
 }
 
-// Writes the formats of functions.inc as backend.h has them: sizes one by one, and the handle.
+// Converts the formats of functions.inc to those of backend.h: sizes one by one, and the returned
+// handle.
 void expand_arguments(const char* arguments, bool returns_handle, char* text, size_t room) {
   size_t used = 0;
   const auto add = [&](const char* part, size_t length) {
@@ -83,7 +84,7 @@ void define_functions() {
   }
 }
 
-// A function that the next layer lacks stays absent.
+// Functions that the next layer lacks stay absent.
 void fill_dispatch() {
 #define X(kind, category, name, arguments)                                  \
   if (g_layer.next.name != nullptr) {                                       \

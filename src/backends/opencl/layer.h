@@ -1,7 +1,6 @@
-// The state every part of the OpenCL layer shares: the next layer's functions and the agent. Used
-// by all files of this folder. Set once by clInitLayer before any wrapper can run and never
-// changed, so it is read without a lock. This code runs in the traced program: libc only, no
-// exceptions.
+// The state that all parts of the OpenCL layer share: the next layer's functions and the agent. Set
+// once by clInitLayer before any wrapper can run and never changed, so it is read without a lock.
+// Runs in the traced program: libc only, no exceptions.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -35,28 +34,28 @@ enum class Function : uint16_t {
 };
 
 struct Layer {
-  cl_icd_dispatch next;  // what the program would have called without this layer
+  cl_icd_dispatch next;  // what the program would call without this layer
   const Agent* agent;
   uint32_t functions[static_cast<unsigned>(Function::kCount)];  // ids of define_function()
 };
 
 extern Layer g_layer;
 
-// attached.cpp. In a process that is attached to, between two recordings: the wrappers stay, and
-// nothing is recorded, added or started.
+// attached.cpp. Whether the process is attached to but between recordings: the wrappers stay, but
+// record, add and start nothing.
 extern bool g_attached;
 extern std::atomic<bool> g_dormant;
 inline bool dormant() { return g_dormant.load(std::memory_order_relaxed); }
 
-// layer.cpp. Takes the functions that the program would call as the next ones, and returns those to
-// call instead; what `next` lacks, these do.
+// layer.cpp. Returns the dispatch table with our wrappers; `next` has the functions they call, and
+// those that it lacks stay absent.
 const cl_icd_dispatch& wrap(const cl_icd_dispatch& next, const Agent* agent);
 
 inline const cl_icd_dispatch& next() { return g_layer.next; }
 inline const Agent& agent() { return *g_layer.agent; }
 inline bool recording() { return g_layer.agent->recording() != 0; }
 
-// Answers a clGet*Info request with `size` bytes, as a runtime does.
+// Answers a clGet*Info request with `size` bytes, as a runtime would.
 inline cl_int answer_info(const void* data, size_t size, size_t room, void* value,
                           size_t* size_ret) {
   if (value != nullptr && room < size) return CL_INVALID_VALUE;

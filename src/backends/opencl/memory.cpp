@@ -19,7 +19,7 @@ pthread_mutex_t g_svm_lock = PTHREAD_MUTEX_INITIALIZER;
 Allocation* g_svm;  // sorted by address
 size_t g_svm_count, g_svm_room;
 
-// Index of the first allocation that begins after `address`. With the lock held.
+// Index of the first allocation that begins after `address`. The caller holds the lock.
 size_t svm_after(uint64_t address) {
   size_t low = 0, high = g_svm_count;
   while (low < high) {
@@ -107,7 +107,7 @@ void after_clSVMAlloc(void* pointer, cl_context, cl_svm_mem_flags, size_t size, 
   if (pointer != nullptr) add_svm(pointer, size);
 }
 
-// Before the call: afterwards another thread may be given the same address.
+// Before the call: after it, another thread may get the same address.
 void hook_clSVMFree(cl_context context, void* pointer) {
   if (pointer != nullptr) remove_svm(pointer);
   next().clSVMFree(context, pointer);

@@ -1,5 +1,5 @@
-// Sizes that a call does not carry: of images, mappings and SVM allocations. Used by describe.cpp
-// and wrap.h.
+// Sizes that calls do not carry: of images, mappings and SVM allocations. Used by describe.cpp and
+// wrap.h.
 #pragma once
 
 #include "backends/opencl/layer.h"
@@ -9,11 +9,12 @@ namespace sonde::opencl {
 uint64_t element_bytes(cl_mem image);
 uint64_t object_bytes(cl_mem object);
 
-// Called with the result of a successful map: completes the op and remembers its bytes for unmap.
+// Called with the result of a successful map: completes the op, and remembers the size for the
+// unmap.
 void remember_mapping(sonde_op* op, const void* mapped);
 uint64_t take_mapping(const void* mapped);
 
-// Bytes of the SVM allocation that holds `pointer`, 0 if it is none.
+// Size of the SVM allocation that contains `pointer`, 0 if there is none.
 uint64_t svm_bytes(const void* pointer);
 
 // In a forked child: another thread of the parent may have held a lock.

@@ -11,15 +11,15 @@ namespace sonde::opencl {
 namespace {
 
 constexpr size_t kChunkBytes = 64 * 1024;
-constexpr uint32_t kMaxChunks = 4096;  // 256 MiB of ops that have not finished
-constexpr unsigned kScanAhead = 64;    // unfinished ops of an out-of-order queue to look past
+constexpr uint32_t kMaxChunks = 4096;  // 256 MiB of unfinished ops
+constexpr unsigned kScanAhead = 64;    // unfinished ops to look past in an out-of-order queue
 constexpr int kHeldTries = 1000;
 constexpr pthread_t kNobody = 0;
 
 std::atomic<uint32_t> g_chunks;
 
-// False if this thread is recording this queue's ops already (the runtime called the program back),
-// or another thread does not finish doing so: nothing in the program may wait for us for long.
+// False if this thread is already recording this queue's ops (the runtime called the program back),
+// or if another thread takes too long to do so: the program must never wait for us for long.
 bool lock_reaper(Queue* queue) {
   const pthread_t self = pthread_self();
   if (queue->reaper.load(std::memory_order_relaxed) == self) return false;
@@ -38,7 +38,7 @@ void unlock_reaper(Queue* queue) {
   pthread_mutex_unlock(&queue->reap_lock);
 }
 
-// With list_lock held.
+// The caller holds list_lock.
 PendingOp* take_free(Queue* queue) {
   if (PendingOp* op = queue->free_ops) {
     queue->free_ops = op->next;
@@ -88,7 +88,7 @@ Chain detach_list(Queue* queue) {
   return chain;
 }
 
-// Puts unfinished ops back before what was enqueued meanwhile.
+// Puts unfinished ops back in front of those enqueued meanwhile.
 void attach_list(Queue* queue, const Chain& chain) {
   if (chain.head == nullptr) return;
   pthread_mutex_lock(&queue->list_lock);
@@ -98,7 +98,7 @@ void attach_list(Queue* queue, const Chain& chain) {
   pthread_mutex_unlock(&queue->list_lock);
 }
 
-// Outside of the locks: the last reference may call back into the program.
+// Without locks: releasing the last reference may call back into the program.
 void release_ops(Queue* queue, PendingOp* done) {
   PendingOp* last = nullptr;
   for (PendingOp* op = done; op != nullptr; op = op->next) {
@@ -167,7 +167,7 @@ void reap(Queue* queue, cl_event event, bool all) {
     }
     op = following;
   }
-  if (op != nullptr) {  // the rest was not looked at
+  if (op != nullptr) {  // the rest was not examined
     (kept.tail != nullptr ? kept.tail->next : kept.head) = op;
     kept.tail = list.tail;
   }
@@ -227,7 +227,7 @@ void launch_commit(Launch* launch, cl_event own, const cl_event* user) {
     agent().dropped("opencl", 1);
     return;
   }
-  // One that was there before: nobody has asked the runtime for its times.
+  // The queue existed before we attached: it has no profiling.
   if (g_attached && !queue->forced && !queue->asked.load(std::memory_order_relaxed)) {
     if (own != nullptr) next().clReleaseEvent(own);
     return;

@@ -1,6 +1,6 @@
-// Ops that were launched and are not known to be finished. Used by the hooks that learn that
-// something has finished, by the collector thread and at exit. Each op is recorded exactly once, by
-// whoever finds it finished first; when reap() returns, every op it could see finished is recorded.
+// Ops that were launched and are not known to have finished. Used by the hooks of calls that tell
+// the program of completion, by the collector thread and at exit. Each op is recorded exactly once,
+// by the first to find it finished; when reap() returns, every op that it saw finished is recorded.
 #pragma once
 
 #include <atomic>
@@ -14,24 +14,24 @@ struct PendingOp {
   PendingOp* next;
   cl_event event;
   Device* device;
-  uint64_t noted;          // on the board, plus 1
+  uint64_t noted;          // number on the board, plus 1
   uint64_t before, after;  // ticks around the enqueue, if the device's clock needs them
   sonde_op op;
 };
 
-// Appends an op; false without memory (counted as dropped by the caller).
+// Appends an op; false without memory (the caller counts the drop).
 bool add_pending(Queue* queue, const PendingOp& op);
 
-// Records the finished ops of a queue. On an out-of-order queue `event`, if given, is looked for in
-// the whole list, and the others only near its front unless `all`.
+// Records the finished ops of a queue. On an out-of-order queue, `event`, if given, is searched for
+// in the whole list, and other ops are examined only near its front unless `all`.
 void reap(Queue* queue, cl_event event, bool all);
 void reap_everything();
 
-// Records one op whose event has finished, without the list. False if it has not finished.
+// Records an op outside the list if its event has finished; false if it has not.
 bool record_if_finished(const PendingOp& op);
 
-// What the runtime says of a number of references that we may have added to: `held` are ours.
-// Returns false if it should be asked again because ours changed meanwhile.
+// How many references to an event are ours. unchanged() is false if that may have changed since:
+// then the runtime's count has to be read again.
 struct HeldEvents {
   uint32_t releases;
   uint32_t held;
@@ -45,7 +45,7 @@ void forget_pending(Queue* queue);
 // The collector thread, the exit handler and the fork handler (collector.cpp).
 void start_collector();
 void wake_collector();
-void end_collector();  // of a process that is dormant, when all has finished; returns soon in any
-                       // case
+// Ends the thread of a dormant process once everything has finished. Does not wait long.
+void end_collector();
 
 }  // namespace sonde::opencl

@@ -21,7 +21,7 @@ std::atomic<Queue*>& bucket_of(cl_command_queue handle) {
   return g_buckets[((word(handle) >> 4) * 0x9e3779b97f4a7c15u) >> 56];
 }
 
-// With g_define_lock held.
+// The caller holds g_define_lock.
 Queue* make_queue(cl_command_queue handle) {
   Queue* queue = static_cast<Queue*>(calloc(1, sizeof(Queue)));
   if (queue == nullptr) return nullptr;
@@ -47,7 +47,7 @@ struct Created {
   cl_device_id device;
   cl_command_queue_properties asked;
   bool forced;
-  bool fresh;  // just created: nothing is enqueued on it
+  bool fresh;  // just created and empty
   const cl_queue_properties* list;
   size_t count;
 };
@@ -59,7 +59,7 @@ Queue* define_queue(const Created& created) {
   if (queue != nullptr) {
     const bool in_order = (created.asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
     const bool profiles = created.forced || (created.asked & CL_QUEUE_PROFILING_ENABLE) != 0;
-    // Ops of an earlier queue with this handle may still be in the list and never finish.
+    // Ops of an earlier queue with this handle may still be in the list, and never finish.
     queue->in_order = in_order && queue->pending.load() == 0;
     queue->forced = created.forced;
     queue->asked.store((created.asked & CL_QUEUE_PROFILING_ENABLE) != 0);
@@ -82,7 +82,7 @@ Queue* define_queue(const Created& created) {
   return queue;
 }
 
-// Entries of a property list with its end, 0 for none.
+// Entries of a property list, including the terminator; 0 without a list.
 size_t count_properties(const cl_queue_properties* list) {
   if (list == nullptr) return 0;
   size_t count = 1;
@@ -90,7 +90,7 @@ size_t count_properties(const cl_queue_properties* list) {
   return count;
 }
 
-// Copies a list with profiling added; the count of entries of the copy, 0 if it must not be
+// Copies a list and adds profiling; returns the copy's number of entries, 0 if it must not be
 // changed.
 size_t add_profiling(const cl_queue_properties* list, size_t count, cl_queue_properties* copy,
                      cl_command_queue_properties* asked) {
@@ -202,9 +202,9 @@ cl_int hook_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info
   if (param == CL_QUEUE_REFERENCE_COUNT) reap(queue, nullptr, true);
   const bool hide = queue->forced && !queue->asked.load(std::memory_order_relaxed);
   if (hide && param == CL_QUEUE_PROPERTIES_ARRAY) {
-    size_t size = 0;  // the runtime says whether the handle and the parameter are good
+    size_t size = 0;  // the runtime validates the handle and the parameter
     const cl_int code = next().clGetCommandQueueInfo(handle, param, 0, nullptr, &size);
-    // Without a list the runtime has one only because we gave it one.
+    // The program gave no list; the runtime has one only because we passed one.
     return code != CL_SUCCESS ? code
                               : answer_info(queue->properties,
                                             queue->property_count * sizeof(queue->properties[0]),

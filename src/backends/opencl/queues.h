@@ -1,6 +1,6 @@
-// What the layer knows of a command queue: what the program asked for, its device, and its pending
-// ops (see pending.h). Used by the hooks of queues, events and enqueues. A Queue is never freed;
-// when the runtime gives a handle again, its Queue starts anew, while ops that are still pending
+// What the layer knows about a command queue: what the program requested, its device, and its
+// pending ops (see pending.h). Used by the hooks of queues, events and enqueues. A Queue is never
+// freed; when the runtime reuses a handle, its Queue starts anew, while ops that are still pending
 // keep the ids they were launched with.
 #pragma once
 
@@ -21,9 +21,9 @@ struct Queue {
   cl_command_queue handle;
   Device* device;
   uint32_t id;                         // of define_queue()
-  std::atomic<bool> asked;             // the program itself asked for profiling
-  bool forced;                         // we asked for it
-  bool in_order;                       // ops finish in the order of the list
+  std::atomic<bool> asked;             // the program requested profiling
+  bool forced;                         // we requested profiling
+  bool in_order;                       // ops finish in list order
   uint8_t property_count;              // of `properties`; 0: created without a list
   cl_queue_properties properties[24];  // as the program gave them, for CL_QUEUE_PROPERTIES_ARRAY
 
@@ -33,18 +33,18 @@ struct Queue {
   PendingOp* head;
   PendingOp* tail;
   PendingOp* free_ops;
-  char* fresh;  // memory not yet made into ops
+  char* fresh;  // unused memory for ops
   char* fresh_end;
   pthread_mutex_t reap_lock;  // held while finished ops are recorded
   std::atomic<pthread_t> reaper;
 };
 
-// The Queue of a handle the runtime has just accepted; made on first sight. NULL without memory.
+// The Queue of a handle that the runtime has just accepted; created if needed. NULL without memory.
 Queue* find_queue(cl_command_queue handle);
-// The same, but NULL for a handle that was never seen.
+// The same, but NULL for an unknown handle.
 Queue* known_queue(cl_command_queue handle);
 Queue* first_queue();
-// The queue of an event, NULL for a user event or one that the runtime rejects.
+// The queue of an event; NULL for a user event or one that the runtime rejects.
 Queue* queue_of(cl_event event);
 
 // In a forked child: another thread of the parent may have held a lock.

@@ -1,6 +1,7 @@
-// The wrappers of the dispatch table, made from functions.inc by templates: Wrapped<...>::call has
-// the type of the function it stands for. Used by layer.cpp only. A wrapper records the call, and
-// for an enqueue hands the launched op to launch.h. While recording is off it costs one check.
+// The wrappers of the dispatch table, generated from functions.inc by templates: Wrapped<...>::call
+// has the type of the function that it replaces. Used by layer.cpp only. A wrapper records the
+// call, and for an enqueue passes the launched op to launch.h. While recording is off it costs one
+// check.
 #pragma once
 
 #include <tuple>
@@ -62,7 +63,7 @@ inline void pack_sizes(sonde_args* args, const size_t* sizes, size_t count) {
   for (size_t i = 0; i < 3; ++i) sonde_arg_u64(args, sizes != nullptr && i < count ? sizes[i] : 0);
 }
 
-// A wait list: "0x55d0,0x55e8", as many as there is room for.
+// A wait list, "0x55d0,0x55e8", as far as there is room.
 inline void pack_events(sonde_args* args, const cl_event* events, size_t count) {
   constexpr size_t kMost = 16, kDigits = 2 * sizeof(cl_event);
   char text[kMost * (kDigits + 3) + 1];
@@ -80,7 +81,7 @@ inline void pack_events(sonde_args* args, const cl_event* events, size_t count) 
   sonde_arg_text(args, text);
 }
 
-// How many values a `const size_t*` of an enqueue points to: origins and regions have three.
+// How many values a `const size_t*` of an enqueue points to: three for origins and regions.
 template <Function F, typename... A>
 size_t sizes_of(A... a) {
   if constexpr (F == Function::clEnqueueNDRangeKernel) {
@@ -140,8 +141,8 @@ struct Wrapped<F, Member, R (*)(A...)> {
     }
   }
 
-  // The events of a wait list are told, and the one that the call gave instead of where it put it:
-  // so that what waited for what can be found out.
+  // Records the events of a wait list and, instead of the event pointer, the event that the call
+  // returned: that shows which commands waited for which.
   template <size_t I>
   static void pack_one(sonde_args* args, size_t sizes, [[maybe_unused]] bool failed,
                        const std::tuple<A...>& all) {
@@ -237,7 +238,7 @@ struct Wrapped<F, Member, R (*)(A...)> {
     return result;
   }
 
-  // The event pointer the program passed, if it did.
+  // The event pointer, if the program passed one.
   static cl_event* event_of(A... a) {
     cl_event* found = nullptr;
     const auto look = [&found](auto value) {
@@ -269,7 +270,7 @@ struct Wrapped<F, Member, R (*)(A...)> {
   }
 };
 
-// The one function without a result, clSVMFree.
+// The only function without a result, clSVMFree.
 template <Function F, auto Member, typename... A>
 struct Wrapped<F, Member, void (*)(A...)> {
   static void call(A... a) {
