@@ -1,7 +1,7 @@
-// What a CUDA program says of when it wants to be recorded: cudaProfilerStart() and
-// cudaProfilerStop() of the runtime, which torch.cuda.profiler calls, and cuProfilerStart() and
-// cuProfilerStop() of the driver. They are heard where they are called by name; a runtime that is
-// linked into the program calls the driver in a way of its own.
+// How a CUDA program switches recording on and off: cudaProfilerStart() and cudaProfilerStop() of
+// the runtime, which torch.cuda.profiler calls, and cuProfilerStart() and cuProfilerStop() of the
+// driver. They are interposed where they are called by name; a runtime that is linked into the
+// program calls the driver in its own way.
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -19,7 +19,7 @@ Connection g_connection;
 int g_paused;
 
 struct Library {
-  const char* begins;  // "/libcudart"
+  const char* begins;  // part of its path: "/libcudart"
   char path[PATH_MAX];
 };
 
@@ -30,7 +30,8 @@ int look_at(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
-// In a library that was loaded for its caller alone, as Python loads PyTorch and all that it needs.
+// Looks in a library that was loaded with local scope, as Python loads PyTorch and its
+// dependencies.
 void* find_in(const char* begins, const char* function) {
   Library library = {begins, {}};
   if (dl_iterate_phdr(look_at, &library) == 0) return nullptr;
@@ -41,7 +42,7 @@ void* find_in(const char* begins, const char* function) {
   return symbol;
 }
 
-// What CUDA says to it.
+// Calls CUDA's own function.
 int pass_on(const char* function) {
   const sonde::ErrnoKeeper keep;
   void* symbol = dlsym(RTLD_NEXT, function);
@@ -54,7 +55,7 @@ int pass_on(const char* function) {
   return next();
 }
 
-// A runtime that calls the driver's switches twice, which changes nothing the second time.
+// A runtime call also reaches the driver's function; the second switch has no effect.
 int start(const char* function) {
   resume_recording(connect(g_connection, "cuda"), g_paused);
   return pass_on(function);

@@ -1,4 +1,4 @@
-// The ITT collector: fills each copy of the static part with the functions of this backend.
+// The ITT collector: fills each copy of the static part with this backend's functions.
 #include "backends/itt/collector.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ void* find_function(const char* name) {
   return nullptr;
 }
 
-// Functions that this backend does not take get what the copy itself has for that case.
+// Functions that this backend does not implement get the copy's own default.
 template <typename Entry, typename NullOf>
 void fill(Entry* entry, int groups, NullOf null_of) {
   for (; entry->name != nullptr; ++entry) {
@@ -84,7 +84,7 @@ void fill_copy(const Global* copy, int groups) {
 }  // namespace
 }  // namespace sonde::itt
 
-// The copy holds its own lock. Without an agent, no group is taken, which nulls every function.
+// The copy holds its own lock. Without an agent, no functions are set, so all get their defaults.
 extern "C" __attribute__((visibility("default"))) void __itt_api_init(sonde::itt::Global* copy,
                                                                       int groups) {
   using namespace sonde::itt;
@@ -97,7 +97,7 @@ extern "C" __attribute__((visibility("default"))) void __itt_api_init(sonde::itt
   fill_copy(copy, recorded ? groups : 0);
 }
 
-// Before a copy of a process that is attached to is filled (rocm/late).
+// Called before the copies in a process that is attached to are filled (rocm/late).
 extern "C" __attribute__((visibility("default"))) void sonde_itt_attach(
     const struct sonde_agent* agent) {
   sonde::markers::connect_to(sonde::itt::g_state.connection, agent, "itt");

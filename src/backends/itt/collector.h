@@ -1,5 +1,5 @@
-// What the files of the itt backend share: its state, the names of domains, and the list of
-// functions that each file has for a copy of the static part.
+// What the files of the itt backend share: its state, the names of domains, and each file's list of
+// functions for a copy of the static part.
 //
 // They run only after a copy was filled, so there is an agent.
 #pragma once
@@ -37,7 +37,7 @@ struct NamedFunction {
   void* function;
 };
 using FunctionTable = std::span<const NamedFunction>;
-// A function as a NamedFunction holds it, by its name without "__itt_".
+// A NamedFunction entry, by its name without "__itt_".
 #define SONDE_ITT_AS(name, function) \
   { "__itt_" #name, reinterpret_cast<void*>(function) }
 #define SONDE_ITT(name) SONDE_ITT_AS(name, name)
@@ -47,7 +47,7 @@ FunctionTable value_functions();   // values.cpp: counters, metadata
 FunctionTable
 control_functions();  // control.cpp: pause, thread names, legacy events, marks and frames
 
-// Takes over the domains and strings that a copy has created before it was filled.
+// Takes over the domains and strings that a copy created before it was filled.
 void adopt_handles(const Global* copy);
 
 // The agent's id of a domain's name; of "itt" for a null domain.
@@ -59,17 +59,17 @@ inline const char* text_of(const StringHandle* handle, const char* otherwise) {
 
 inline uint32_t intern(const char* text) { return agent()->intern(text, strlen(text)); }
 
-// What a range that is ended by key belongs to.
+// What kind of thing a keyed range belongs to.
 enum Kind : uint64_t { kTask = 0, kRegion = 1, kFrame = 2, kEvent = 3 };
 inline RangeKey range_key(uint64_t owner, Kind kind, const Id& id) {
   return {owner * 4 + kind, id.d1, id.d2, id.d3};
 }
 
-// Starts a range that end_keyed_range ends, in any thread. False when too many are open.
+// Starts a range that end_keyed_range ends, in any thread. False: too many are open.
 bool begin_keyed_range(const RangeKey& key, uint32_t domain, uint32_t category, const char* text);
 void end_keyed_range(const RangeKey& key);
 
-// Text put together from parts, of any length; cut off where there is no memory.
+// Text joined from parts, of any length; truncated if there is no memory.
 class Joined : public MadeText {
  public:
   Joined(const char* a, size_t a_length, const char* b, size_t b_length, const char* c,

@@ -65,7 +65,7 @@ int event_create(const char* name, int length) {
   return number_of(g_events, name, strnlen(name, static_cast<size_t>(length)));
 }
 
-// A program may start an event that it never ends; what cannot be kept open is a moment.
+// A program may start events that it never ends; those that cannot be kept open become marks.
 RangeKey event_key(int event) {
   return range_key(0, kEvent, {static_cast<unsigned>(event), pthread_self(), 0});
 }
@@ -96,7 +96,7 @@ int mark(int type, const char* parameter) {
   return 0;
 }
 
-// A legacy frame is a name; its handle is the address of a copy that stays.
+// A legacy frame is a name; its handle is the address of a permanent copy.
 const char* frame_create(const char* domain) {
   const ErrnoKeeper keep;
   return domain != nullptr ? strdup(domain) : nullptr;

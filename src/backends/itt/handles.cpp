@@ -1,5 +1,5 @@
-// The domains, strings and counters of ITT: created here for every copy of the static part, so that
-// a name is the same object in all of them. A program may create one before each use.
+// ITT's domains, strings and counters: created here for every copy of the static part, so that a
+// name is the same object in all of them. A program may create one again before each use.
 #include "backends/itt/collector.h"
 
 namespace sonde::itt {
@@ -25,7 +25,7 @@ StringHandle* string_handle_create(const char* name) {
   });
 }
 
-// One object per domain, name and type; the type is part of the key.
+// One object per domain, name and type.
 Counter* counter_create_typed(const char* name, const char* domain, int type) {
   if (name == nullptr) return nullptr;
   const char type_key[2] = {static_cast<char>(1 + (type & 15)), '\0'};

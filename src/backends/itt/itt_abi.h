@@ -1,14 +1,14 @@
 // The collector interface of Intel's ITT notify library: what the static part, which programs and
-// libraries (TBB, OpenMP, oneDNN ...) link, hands to the collector that INTEL_LIBITTNOTIFY64 names.
-// Layouts and names only, from the public ittapi sources, versions 3.18 to 3.26; structures grew at
-// their ends only. Used by this folder only.
+// libraries (TBB, OpenMP, oneDNN ...) link, passes to the collector that INTEL_LIBITTNOTIFY64
+// names. Layouts and names only, from the public ittapi sources, versions 3.18 to 3.26; structures
+// have only grown at their ends. Used by this folder only.
 //
 // At its first use, each copy of the static part calls __itt_api_init(its Global, groups). The
-// collector walks the list of functions (ended by a null name) and sets each function pointer, to
-// null_func for what it does not take: that is null, or for the functions that create domains,
-// strings and counters, the copy's own version. That one keeps lists while nothing is initialised,
-// and afterwards, in some copies (oneTBB's), gives the same empty object for every name: so a
-// collector has to create them itself, and takes over what the lists have.
+// collector walks the list of functions (terminated by a null name) and sets each function pointer;
+// functions that it does not implement get null_func: null or, for the functions that create
+// domains, strings and counters, the copy's own version. That version keeps lists before
+// initialisation, and afterwards, in some copies (oneTBB's), returns the same empty object for
+// every name: so a collector has to create these objects itself, and takes over those in the lists.
 #pragma once
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ struct Function {
 static_assert(sizeof(FunctionOld) == 32 && sizeof(Function) == 40);
 
 struct Domain {
-  volatile int flags;  // 0 = switched off by the program, which its own macros test
+  volatile int flags;  // 0 = disabled by the program; its own macros test this
   const char* name;
   void* wide_name;
   int extra1;

@@ -31,12 +31,13 @@ void leave(OpenRanges::Slot& slot, State as) {
 uint64_t load(const uint64_t& field) { return __atomic_load_n(&field, __ATOMIC_RELAXED); }
 void store(uint64_t& field, uint64_t value) { __atomic_store_n(&field, value, __ATOMIC_RELAXED); }
 
-// May be asked of a slot that another thread owns; the answer counts only once the slot is owned.
+// May be asked about a slot that another thread owns; the answer counts only once the slot is
+// owned.
 bool same(const RangeKey& x, const RangeKey& y) {
   return load(x.a) == y.a && load(x.scope) == y.scope && load(x.b) == y.b && load(x.c) == y.c;
 }
 
-// A look without owning the slot, so that a search does not hide ranges from those who end them.
+// Looks without owning the slot, so that a search does not hide ranges from threads that end them.
 bool looks_same(const OpenRanges::Slot& slot, const RangeKey& key) {
   return __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE) == kFull && same(slot.key, key);
 }

@@ -1,9 +1,8 @@
-// Ranges of the program that are begun and ended by an id of its own (overlapped tasks, regions,
-// frames, events), perhaps in different threads, with the agent's id of each. Used by the itt
-// backend.
+// Ranges that the program begins and ends by an id of its own (overlapped tasks, regions, frames,
+// events), possibly in different threads, with the agent's id of each.
 //
-// No locks: the table is of fixed size, a range is kept in one of the kWindow slots after its hash,
-// and each slot is owned by one thread at a time. Every function ends in bounded time.
+// No locks: the table has a fixed size, a range is kept in one of the kWindow slots from its hash
+// on, and each slot is owned by one thread at a time. Every function ends in bounded time.
 #pragma once
 
 #include <stddef.h>
@@ -28,10 +27,10 @@ struct OpenRanges {
   Slot slots[kSlots];
 };
 
-// False when there is no room. A key may be in the table several times.
+// False if there is no room. A key may occur several times.
 bool put_range(OpenRanges& ranges, const RangeKey& key, uint64_t range);
 
-// Removes one range of the key and returns it; 0 when there is none.
+// Removes one range of the key and returns it; 0 if there is none.
 uint64_t take_range(OpenRanges& ranges, const RangeKey& key);
 
 }  // namespace sonde::itt

@@ -9,7 +9,7 @@ size_t first_entry(const void* owner, const void* name) {
   return (value >> 40) % kPointers;
 }
 
-// Whether `word` is `wanted`, which is put where nobody has put anything.
+// Whether `word` is `wanted`; stores it first if the word is still empty.
 bool is_or_becomes(uintptr_t& word, uintptr_t wanted) {
   uintptr_t found = __atomic_load_n(&word, __ATOMIC_RELAXED);
   if (found == 0 && __atomic_compare_exchange_n(&word, &found, wanted, false, __ATOMIC_RELAXED,
@@ -21,9 +21,9 @@ bool is_or_becomes(uintptr_t& word, uintptr_t wanted) {
 
 }  // namespace
 
-// Each word of a key is put once, by whoever comes first. Between the two, another thread may put
-// another name of the same owner: whoever loses goes on to the next entry, as everybody does who
-// looks for that key later.
+// Each word of a key is set once, by the first thread to come. Between the two words, another
+// thread may set a different name for the same owner: the loser moves on to the next entry, and so
+// will every later lookup of that key.
 PointerTable::Entry* entry_of(PointerTable& table, const void* owner, const void* name) {
   const uintptr_t owner_word = reinterpret_cast<uintptr_t>(owner) + 1;
   const uintptr_t name_word = reinterpret_cast<uintptr_t>(name) + 1;

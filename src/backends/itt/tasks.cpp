@@ -1,6 +1,6 @@
 // ITT tasks, overlapped tasks, regions, frames and markers. The agent stamps every event when it is
-// called, so the time stamps that the _ex variants carry (of the program's own clock domains) are
-// not used; those of a submitted frame are ours.
+// called, so the time stamps of the _ex variants (in the program's own clock domains) are ignored;
+// those of a submitted frame come from us.
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ void task_begin_ex(const Domain* domain, void*, unsigned long long, Id, Id,
   task_begin(domain, kNoId, kNoId, name);
 }
 
-// A task named by a function's address: its symbol, where it has one.
+// A task named by a function's address: by its symbol, if it has one.
 void task_begin_fn(const Domain* domain, Id, Id, void* function) {
   if (domain == nullptr) return;
   const ErrnoKeeper keep;
@@ -79,8 +79,8 @@ void frame_begin_v3(const Domain* domain, const Id* id) {
 void frame_end_v3(const Domain* domain, const Id* id) {
   end(domain, kFrame, id != nullptr ? *id : kNoId);
 }
-// A frame that is told of when it is over (libomp's parallel regions), with the values that
-// get_timestamp() gave at its begin and end. 0 and kNoTime are not known.
+// A frame that is submitted when it is over (libomp's parallel regions), with the values that
+// get_timestamp() returned at its begin and end. 0 and kNoTime mean unknown.
 void frame_submit_v3(const Domain* domain, const Id*, unsigned long long begin_ticks,
                      unsigned long long end_ticks) {
   if (domain == nullptr) return;

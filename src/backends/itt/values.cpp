@@ -1,9 +1,9 @@
 // ITT counters and metadata.
 //
 // A counter is either an object that the program created or a pair of a domain and a name (_v3);
-// its total is kept here, since the program reports steps. Metadata of no particular task is a fact
-// about the run, the first time; libomp reports each of its loops like that, so that later values,
-// and metadata of a task, are marks.
+// its total is kept here, since the program reports increments. Metadata without a task is a fact
+// about the run, the first time; later values (libomp reports each of its loops that way) and the
+// metadata of tasks are marks.
 #include <stdio.h>
 
 #include "backends/itt/collector.h"
@@ -89,7 +89,7 @@ T read(const void* data, size_t index) {
   return value;
 }
 
-// One element of an array of any type: exact in `integer` or, for the real types, in `real`.
+// An array element of any type: exact in `integer` or, for floating-point types, in `real`.
 struct Value {
   bool is_real;
   bool is_signed;
@@ -162,7 +162,7 @@ void add_values(const Domain* domain, bool of_task, const StringHandle* key, int
   char text[512];
   size_t length = 0;
   text[0] = '\0';
-  if (type <= kUnknown || type > kDouble) {  // a pointer: its address is the value
+  if (type <= kUnknown || type > kDouble) {  // a pointer: the value is its address
     length = static_cast<size_t>(snprintf(text, sizeof text, "%p", data));
     count = 0;
   }
@@ -193,7 +193,7 @@ void metadata_add_with_scope(const Domain* domain, int scope, const StringHandle
   add_values(domain, scope >= kScopeTask, key, type, count, data);
 }
 
-// A length of 0 means that the text ends with a zero.
+// Length 0 means that the text is zero-terminated.
 void metadata_str_add(const Domain* domain, Id id, const StringHandle* key, const char* data,
                       size_t length) {
   if (domain == nullptr || data == nullptr) return;

@@ -1,8 +1,8 @@
-// What the marker backends (roctx, nvtx, itt) share: the agent looked up once, range ids that a
-// program may always keep, and the pause switch of an annotation library.
+// What the marker backends (roctx, nvtx, itt) share: the agent, looked up once, range ids that are
+// always valid for the program, and the pause switch of an annotation library.
 //
 // Everything here is header-only and hidden, so each backend has a copy of its own. Nothing locks,
-// and the program's errno is kept.
+// and the program's errno is preserved.
 #pragma once
 
 #include <stddef.h>
@@ -17,10 +17,10 @@ namespace sonde::markers {
 // backend.h has a function of the same name, so C++ needs `struct` to name the type.
 using Agent = struct sonde_agent;
 
-// The agent as a backend knows it. Two threads that look it up at once find the same.
+// The agent as a backend sees it. Two threads that look it up at once find the same one.
 struct Connection {
   const Agent* agent;
-  uint32_t domain;  // of markers that name none
+  uint32_t domain;  // for markers without a domain
   int looked_up;
 };
 
@@ -38,7 +38,7 @@ inline const Agent* connect(Connection& connection, const char* default_domain) 
   return __atomic_load_n(&connection.agent, __ATOMIC_RELAXED);
 }
 
-// To an agent that is not found by its name: of a process that is attached to (rocm/late).
+// Connects to an agent that cannot be found by name, in a process that is attached to (rocm/late).
 inline void connect_to(Connection& connection, const Agent* agent, const char* default_domain) {
   connection.domain = agent->intern(default_domain, strlen(default_domain));
   __atomic_store_n(&connection.agent, agent, __ATOMIC_RELAXED);
@@ -47,8 +47,8 @@ inline void connect_to(Connection& connection, const Agent* agent, const char* d
 
 inline const char* text_or_empty(const char* text) { return text != nullptr ? text : ""; }
 
-// A program that is not recorded at the moment still gets an id of its own for each range, told
-// from the agent's by the highest bit, so that it never stops a range it did not start.
+// While nothing is recorded, each range still gets a unique id, distinguished from the agent's by
+// the highest bit, so that the program never stops a range that it did not start.
 constexpr uint64_t kUnrecordedRange = uint64_t{1} << 63;
 
 inline uint64_t start_range(const Agent* agent, uint32_t domain, uint32_t category,
@@ -64,8 +64,8 @@ inline void stop_range(const Agent* agent, uint64_t id) {
   if (agent != nullptr && id != 0 && (id & kUnrecordedRange) == 0) agent->range_stop(id);
 }
 
-// Annotation libraries have an on/off switch, the agent counts stops. `paused` is that switch.
-// Resuming what this library never paused turns on a recording that began switched off.
+// Annotation libraries have an on/off switch, whereas the agent counts stops. `paused` is that
+// switch. Resuming what this library never paused turns on a recording that began switched off.
 inline void pause_recording(const Agent* agent, int& paused) {
   if (agent != nullptr && __atomic_exchange_n(&paused, 1, __ATOMIC_ACQ_REL) == 0) agent->stop();
 }

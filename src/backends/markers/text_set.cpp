@@ -13,7 +13,7 @@ size_t bucket_of(const char* text, size_t length) {
   return (hash ^ (hash >> 16)) % kTextBuckets;
 }
 
-// Elements from `head` up to (not including) `end`, which were looked through before.
+// Searches the elements from `head` up to `end`, which were searched before.
 Text* find(Text* head, const Text* end, const char* text, size_t length) {
   for (Text* known = head; known != end; known = known->next) {
     if (known->length == length && memcmp(known->text, text, length) == 0) return known;
@@ -21,8 +21,8 @@ Text* find(Text* head, const Text* end, const char* text, size_t length) {
   return nullptr;
 }
 
-// Puts `added` at the head of its bucket unless another thread has added the same text meanwhile;
-// returns the one that stays. The caller has looked through the list from `seen` on.
+// Makes `added` the head of its bucket unless another thread has added the same text meanwhile;
+// returns the one that stays. The caller has already searched the list from `seen` on.
 Text* publish(Text*& bucket, Text* added, Text* seen) {
   Text* head = seen;
   for (;;) {

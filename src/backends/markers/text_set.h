@@ -1,9 +1,9 @@
 // The texts that a program registers with an annotation library (domains, strings, counters), each
-// with what the backend keeps for it. Used by the nvtx and itt backends.
+// with the backend's data for it. Used by the nvtx and itt backends.
 //
-// Everything lives as long as the process, because a handle may be used by another thread at any
-// time, and the same text gives the same handle again, so that a program that registers in a loop
-// does not grow. Adding and finding never lock; without memory the functions return nullptr.
+// Everything lives as long as the process, because any thread may use a handle at any time, and the
+// same text always gives the same handle, so that a program that registers in a loop does not grow.
+// Adding and finding never lock; without memory the functions return nullptr.
 #pragma once
 
 #include <stddef.h>
@@ -16,8 +16,8 @@ namespace sonde::markers {
 struct Text {
   Text* next;
   void* object;       // the backend's own; set by object_of()
-  uint32_t interned;  // the agent's id of the text, where it was asked for
-  uint32_t index;     // 1, 2 ... in the order of such texts; else 0
+  uint32_t interned;  // the agent's id of the text, if requested
+  uint32_t index;     // 1, 2 ... in order of registration, if requested; else 0
   size_t length;
   char text[];
 };
@@ -25,17 +25,18 @@ struct Text {
 constexpr size_t kTextBuckets = 1024;
 struct TextSet {
   Text* buckets[kTextBuckets];
-  uint32_t count;  // of indices given out
+  uint32_t count;  // indices assigned so far
 };
 
 Text* find_or_add_text(TextSet& set, const char* text, size_t length);
 
-// Also asks the agent for its id, and numbers the text.
+// Also interns the text with the agent, and assigns an index.
 Text* find_or_add_interned(TextSet& set, const char* text, const Agent* agent);
 
 void* allocate(size_t size);  // malloc that keeps errno
 
-// The object of a text, made by `make` the first time; of two threads at once, one's is kept.
+// The object of a text, created by `make` the first time; if two threads do so at once, one object
+// is kept.
 template <typename Object, typename Make>
 Object* object_of(Text* text, Make make) {
   if (text == nullptr) return nullptr;

@@ -1,5 +1,5 @@
-// How the nvtx backend fills a client's function tables, and the state its files share. A client is
-// one shared object with NVTX in it; all of them get the same functions.
+// How the nvtx backend fills a client's function tables, and the state that its files share. A
+// client is a shared object that contains NVTX; all clients get the same functions.
 #pragma once
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ extern State g_state;
 // The functions run only after a client was filled, so there is an agent.
 inline const Agent* agent() { return g_state.connection.agent; }
 
-// The domain that a client's handle stands for; the default one for a null handle.
+// The domain behind a client's handle; the default domain for a null handle.
 struct DomainId {
   uint32_t interned;
   uint32_t index;

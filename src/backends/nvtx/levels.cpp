@@ -10,7 +10,7 @@
 namespace sonde::nvtx {
 namespace {
 
-// Indices beyond this come from programs that make domains without end.
+// A program that exceeds this creates domains without end.
 constexpr uint32_t kMaxDomains = 1 << 16;
 
 struct Levels {
@@ -23,7 +23,7 @@ pthread_key_t g_key;
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 bool g_has_key;
 
-// Runs after other destructors of the thread, perhaps: those that still mark get a new array, for
+// May run before other destructors of the thread: if those still mark, they get a new array, for
 // which the C library calls this again.
 void forget(void* levels) {
   t_levels = nullptr;

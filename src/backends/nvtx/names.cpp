@@ -21,7 +21,7 @@ Category* find_category(Category* head, uint32_t domain, uint32_t category) {
   return head;
 }
 
-// A number added by two threads at once may stand in the list twice; the newer one is found.
+// If two threads name a category at once, it may be in the list twice; lookups find the newer one.
 void add_category(Category*& bucket, uint32_t domain, uint32_t category, uint32_t interned) {
   Category* added = static_cast<Category*>(markers::allocate(sizeof(Category)));
   if (added == nullptr) return;

@@ -1,8 +1,8 @@
-// The category names that an NVTX program gives. Used by the nvtx backend.
+// The names that an NVTX program gives to its categories.
 //
-// Numbers belong to a domain (by index; 0 is the default domain). One that the program has not
-// named is called by its number; 0 is no category. Adding and finding never lock; what is added
-// stays.
+// Category numbers belong to a domain (by index; 0 is the default domain). A category without a
+// name is shown as its number; 0 means no category. Adding and finding never lock, and entries are
+// never removed.
 #pragma once
 
 #include <stddef.h>

@@ -9,7 +9,7 @@
 namespace sonde::nvtx {
 namespace {
 
-// The one function of the agent that these need.
+// The only agent function that these tests need.
 uint32_t test_intern(const char* text, size_t length) {
   static std::mutex lock;
   static std::map<std::string, uint32_t> ids;
@@ -27,7 +27,7 @@ uint32_t interned(const std::string& text) { return test_intern(text.data(), tex
 
 TEST(Categories, BelongToTheirDomain) {
   const Agent agent = make_agent();
-  static CategorySet set;  // what is added stays
+  static CategorySet set;  // entries are never removed
   name_category(set, 0, 5, "io", &agent);
   name_category(set, 1, 5, "net", &agent);
   EXPECT_EQ(category_name(set, 0, 5, &agent), interned("io"));
@@ -38,7 +38,7 @@ TEST(Categories, BelongToTheirDomain) {
 
 TEST(Categories, CanBeNamedLaterAndAgain) {
   const Agent agent = make_agent();
-  static CategorySet set;  // what is added stays
+  static CategorySet set;  // entries are never removed
   EXPECT_EQ(category_name(set, 0, 9, &agent), interned("9"));
   name_category(set, 0, 9, "nine", &agent);
   EXPECT_EQ(category_name(set, 0, 9, &agent), interned("nine"));

@@ -13,8 +13,8 @@ namespace {
 
 using markers::text_or_empty;
 
-// An attribute struct of an older or careless client may be shorter than ours; size 0 means that
-// the program did not say.
+// The attribute struct of an older or careless client may be shorter than ours; size 0 means that
+// the program did not set it.
 template <typename Attributes>
 bool has_message(const Attributes* attributes) {
   constexpr size_t kEnd = offsetof(Attributes, message) + sizeof(MessageValue);
@@ -103,7 +103,7 @@ void name_os_thread_w(uint32_t thread, const wchar_t* name) {
   if (name != nullptr) agent()->name_thread(thread, Utf8(name).text());
 }
 
-// The handle is only ever given back to destroy; clients test it for null.
+// The program only passes the handle back to destroy it; clients test it for null.
 const void* domain_resource_create(const void*, const ResourceAttributes* attributes) {
   if (!has_message(attributes)) return nullptr;
   const Message name = message_of(attributes);
@@ -172,7 +172,8 @@ void fill(const CallbackTable* callbacks, Module module, void (*with)(const Func
   if (table.functions != nullptr) with(table);
 }
 
-// 1 when the client is to call this library. 0 makes every NVTX function of the client a no-op.
+// Returns 1 if the client should call this library. 0 makes every NVTX function of the client a
+// no-op.
 int fill_client(GetExportTable get_export_table) {
   if (get_export_table == nullptr || markers::connect(g_state.connection, "nvtx") == nullptr) {
     return 0;
@@ -197,17 +198,17 @@ int fill_client(GetExportTable get_export_table) {
 
 #define SONDE_NVTX extern "C" __attribute__((visibility("default")))
 
-// Found in the library that NVTX_INJECTION64_PATH names.
+// The entry point in the library that NVTX_INJECTION64_PATH names.
 SONDE_NVTX int InitializeInjectionNvtx2(sonde::nvtx::GetExportTable get_export_table) {
   return sonde::nvtx::fill_client(get_export_table);
 }
 
-// Found among the symbols of the process by clients built with support for that.
+// The entry point for clients that look it up among the symbols of the process.
 SONDE_NVTX int InitializeInjectionNvtx2Preinject(sonde::nvtx::GetExportTable get_export_table) {
   return sonde::nvtx::fill_client(get_export_table);
 }
 
-// Before a client of a process that is attached to is handed to the first one (rocm/late).
+// Called in a process that is attached to, before its first client is filled (rocm/late).
 SONDE_NVTX void sonde_nvtx_attach(const struct sonde_agent* agent) {
   sonde::markers::connect_to(sonde::nvtx::g_state.connection, agent, "nvtx");
 }

@@ -1,11 +1,11 @@
 // The injection interface of NVTX version 3 (the header-only library; CUDA 10 and later): what a
 // program passes to the tool library that it loads. Numbers and layouts only, checked against the
-// headers of CUDA 13.0; they have been the same since version 3.0. Used by this folder only.
+// headers of CUDA 13.0; unchanged since version 3.0. Used by this folder only.
 //
 // A client calls InitializeInjectionNvtx2 with a function that returns export tables by id. The
 // callback table gives, per module, an array of pointers to the client's function pointers, in the
-// order of the enums here; entry 0 is unused. A pointer that the tool leaves alone becomes a no-op.
-// Each shared object with NVTX in it is a client of its own.
+// order of the enums here; entry 0 is unused. A pointer that the tool does not set becomes a no-op.
+// Each shared object that contains NVTX is a separate client.
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// NVTX functions that name objects of CUDA and OpenCL, which go into the run's metadata, and the
-// user synchronisation objects, whose waits become ranges.
+// NVTX functions that name CUDA and OpenCL objects, recorded as the run's metadata, and user
+// synchronisation objects, whose waits become ranges.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ void set_handle(const FunctionTable& table, unsigned object) {
   table.set(index_w(object), name_handle_w<Kinds, kObject>);
 }
 
-// A lock of the program, or another object that it waits for.
+// A lock of the program, or another synchronisation object.
 struct SyncObject {
   uint32_t domain;
   uint32_t category;

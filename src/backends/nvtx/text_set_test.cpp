@@ -17,7 +17,7 @@ Text* add(TextSet& set, const std::string& text) {
 }
 
 TEST(TextSet, SameTextGivesTheSameHandle) {
-  static TextSet set;  // what is added stays
+  static TextSet set;  // entries are never removed
   Text* a = add(set, "a");
   EXPECT_STREQ(a->text, "a");
   EXPECT_EQ(add(set, "a"), a);
@@ -30,7 +30,7 @@ TEST(TextSet, SameTextGivesTheSameHandle) {
 TEST(TextSet, InternedTextsAreNumberedFromOne) {
   Agent agent = {};
   agent.intern = length_plus_100;
-  static TextSet set;  // what is added stays
+  static TextSet set;  // entries are never removed
   EXPECT_EQ(find_or_add_interned(set, "x", &agent)->index, 1u);
   EXPECT_EQ(find_or_add_interned(set, "yy", &agent)->index, 2u);
   EXPECT_EQ(find_or_add_interned(set, "x", &agent)->index, 1u);
@@ -39,7 +39,7 @@ TEST(TextSet, InternedTextsAreNumberedFromOne) {
 }
 
 TEST(TextSet, ThreadsAgreeOnHandlesAndObjects) {
-  static TextSet set;  // what is added stays
+  static TextSet set;  // entries are never removed
   std::vector<std::vector<void*>> found(8);
   std::vector<std::thread> threads;
   for (std::vector<void*>& mine : found) {

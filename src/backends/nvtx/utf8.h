@@ -1,4 +1,4 @@
-// NVTX messages of wchar_t (UTF-32 on Linux) as UTF-8. Used by the nvtx backend.
+// Converts NVTX messages of wchar_t (UTF-32 on Linux) to UTF-8.
 #pragma once
 
 #include <stddef.h>
@@ -8,14 +8,14 @@
 
 namespace sonde::nvtx {
 
-// Bytes of `wide` as UTF-8, without a terminator. What is no Unicode scalar value becomes U+FFFD.
+// The UTF-8 length of `wide` in bytes, without a terminator. Invalid code points become U+FFFD.
 size_t utf8_length(const wchar_t* wide);
 
-// Writes whole characters and a terminator, as many as fit in `room` (at least 1). Returns the
+// Writes as many whole characters as fit in `room` (at least 1), and a terminator. Returns the
 // bytes before the terminator.
 size_t utf8_encode(const wchar_t* wide, char* out, size_t room);
 
-// The converted text for as long as the object lives; cut off where there is no memory.
+// The converted text, owned by the object; truncated if there is no memory.
 class Utf8 : public MadeText {
  public:
   explicit Utf8(const wchar_t* wide);

@@ -10,7 +10,7 @@ namespace {
 
 enum class Which { kUser, kAll, kMatching };
 Which g_which = Which::kUser;
-bool g_excludes = false;  // what matches g_expression, of the user's code or of all
+bool g_excludes = false;  // g_expression excludes, from the user's code or from all code
 regex_t g_expression;
 
 constexpr const char* kFolders[] = {"/site-packages/", "/dist-packages/", "/lib/python3",

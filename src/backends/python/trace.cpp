@@ -1,10 +1,10 @@
-// libsonde-python.so: every call of Python code as a call of the domain "python", by the hook that
-// CPython has for profilers.
+// libsonde-python.so: records every call of Python code in the domain "python", by CPython's hook
+// for profilers.
 //
 // Loaded into a Python program by start/sitecustomize.py, which holds the GIL, as the interpreter
-// does when it calls the hook: what is shared needs no lock. The interpreter's functions are looked
-// up by name, so one library serves all versions. Nothing here raises an exception, looks at one,
-// or changes what the program sees.
+// does when it calls the hook: shared data needs no lock. The interpreter's functions are looked up
+// by name, so one library serves all versions. Nothing here raises or inspects an exception, or
+// changes what the program sees.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ namespace {
 
 struct Object;  // of Python
 using Hook = int (*)(Object* argument, Object* frame, int what, Object* value);
-constexpr int kCall = 0, kReturn = 3;  // also when a function is left by an exception
+constexpr int kCall = 0, kReturn = 3;  // kReturn also when a function exits with an exception
 
 struct Python {
   void (*set_profile)(Hook hook, Object* argument);
@@ -51,16 +51,16 @@ bool find_python() {
          find(g_python.clear_error, "PyErr_Clear");
 }
 
-// The code objects that were met. Each is held, so that no other comes to its address.
+// The code objects seen so far. Each is referenced, so that its address is not reused.
 struct Known {
   Object* code;
-  uint32_t function;  // the agent's number; 0: not traced
+  uint32_t function;  // the agent's id; 0: not traced
 };
 constexpr uint32_t kPlaces = 1 << 16, kMostKnown = kPlaces / 4 * 3;
 Known g_known[kPlaces];
 uint32_t g_known_count = 0;
 
-// A text of a code object in `room`; empty if there is none.
+// Copies a text attribute of a code object to `room`; empty if there is none.
 void copy_text(Object* code, const char* name, char* room, size_t bytes) {
   room[0] = '\0';
   Object* object = g_python.attribute(code, name);
@@ -81,7 +81,7 @@ uint32_t define(Object* code) {
   const long number = line != nullptr ? g_python.number(line) : 0;
   if (line != nullptr) g_python.release(line);
   g_python.clear_error();
-  // As profilers of PyTorch write it, so that everything that knows their frames knows these.
+  // The format of PyTorch's profiler, so that tools which know its frames recognise these.
   snprintf(text, sizeof text, "%s(%ld): %s", file, number, name);
   return g_agent->define_function("python", "python_function", text, "");
 }
@@ -103,13 +103,13 @@ uint32_t function_of(Object* code) {
   }
 }
 
-// The calls of a thread that are open, traced or not.
+// The open calls of a thread, traced or not.
 struct Entry {
   Object* frame;
   sonde_call call;
-  uint64_t begin;      // of one that is recorded when it ends
+  uint64_t begin;      // for a call that is recorded when it ends
   uint32_t function;   // 0: not traced
-  bool is_known_open;  // to the agent, which keeps so many open calls only
+  bool is_known_open;  // the agent has it as an open call; it keeps a limited number of these
 };
 constexpr uint32_t kMostKnownOpen = 100;
 struct Calls {
@@ -158,8 +158,8 @@ void enter(Object* frame) {
   }
 }
 
-// Calls that began before the hook was there are not known. Those above one that ends have been
-// left without a word, as greenlets leave theirs.
+// Calls that began before the hook was installed are unknown. Calls above one that ends were left
+// without an event, as greenlets do.
 void leave(Object* frame) {
   if (t_calls == nullptr) return;
   uint32_t at = t_calls->count;
@@ -183,14 +183,14 @@ int on_event(Object*, Object* frame, int what, Object*) {
   return 0;
 }
 
-// What is open in the parent is not open in the child.
+// Calls that are open in the parent are not open in the child.
 void after_fork_in_child() {
   if (t_calls != nullptr) t_calls->count = 0;
 }
 
 }  // namespace
 
-// Begins to trace the calling thread. Returns 0 if that cannot be.
+// Starts tracing the calling thread. Returns 0 if that is not possible.
 SONDE_EXPORT int sonde_python_trace(const char* which) {
   const sonde::ErrnoKeeper keep;
   g_agent = sonde_find_agent();
@@ -205,7 +205,7 @@ SONDE_EXPORT int sonde_python_trace(const char* which) {
   return 1;
 }
 
-// The same for a thread that was started later, in a call of `frame`.
+// The same for a thread that was started later, from within a call of `frame`.
 SONDE_EXPORT void sonde_python_trace_thread(void* frame) {
   const sonde::ErrnoKeeper keep;
   g_python.set_profile(on_event, nullptr);

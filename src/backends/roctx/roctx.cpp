@@ -1,9 +1,9 @@
-// Takes the place of the ROCTX libraries in a traced program and reports to the agent.
+// Replaces the ROCTX libraries in a traced program and reports to the agent.
 //
 // There is no hook to register with: the library is preloaded, so that its functions are found
-// first, and stands under the names of the originals on LD_LIBRARY_PATH for programs that open them
-// by name. What a program sees (levels, ids, return codes) is what the original would give it, with
-// or without an agent.
+// first, and is on LD_LIBRARY_PATH under the names of the originals for programs that open them by
+// name. What a program sees (levels, ids, return codes) is what the original would return, with or
+// without an agent.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,8 @@ __thread int t_level;
 
 const Agent* agent() { return connect(g_connection, "roctx"); }
 
-// A tool inside the program (roctracer, as PyTorch's profiler uses it) keeps receiving what the
-// original library would tell it.
+// A tool inside the program (roctracer, as used by PyTorch's profiler) still receives what the
+// original library would report.
 void tell_tracer(Operation operation, const char* message, uint64_t id) {
   const roctx_tracer_callback callback = __atomic_load_n(&g_callback, __ATOMIC_ACQUIRE);
   if (callback == nullptr) return;
@@ -96,7 +96,7 @@ void roctxRegisterTracerCallback(roctx_tracer_callback callback) {
   __atomic_store_n(&g_callback, callback, __ATOMIC_RELEASE);
 }
 
-// The thread is ignored, as by rocprofv3: the whole process is paused.
+// The thread argument is ignored, as by rocprofv3: the whole process is paused.
 int roctxProfilerPause(uint64_t) {
   pause_recording(agent(), g_paused);
   return 0;
@@ -107,7 +107,7 @@ int roctxProfilerResume(uint64_t) {
   return 0;
 }
 
-// roctracer itself, where the program has it, is told as well.
+// Also calls roctracer itself, if the program has it.
 void roctracer_start() {
   resume_recording(agent(), g_paused);
   pass_on("roctracer_start");
@@ -124,7 +124,7 @@ int roctxNameOsThread(const char* name) {
   return 0;
 }
 
-// An HSA agent is a struct of one 64-bit handle.
+// An HSA agent handle is a struct with one 64-bit member.
 int roctxNameHsaAgent(const char* name, const void* hsa_agent) {
   if (hsa_agent == nullptr) return 0;
   return name_object("hsa_agent", *static_cast<const uint64_t*>(hsa_agent), "0x%lx", name);

@@ -10,7 +10,7 @@
 
 extern "C" {
 
-// Of roctracer's activity callback: (domain, operation, data), with the domain number of ROCTX.
+// roctracer's activity callback: (domain, operation, data), with the domain number of ROCTX.
 typedef int (*roctx_tracer_callback)(uint32_t domain, uint32_t operation, void* data);
 
 SONDE_ROCTX uint32_t roctx_version_major(void);
@@ -30,7 +30,7 @@ SONDE_ROCTX int roctxNameHipDevice(const char* name, int device);
 SONDE_ROCTX int roctxNameHipStream(const char* name, const void* stream);
 SONDE_ROCTX int roctxGetThreadId(uint64_t* thread);
 
-// Of roctracer (roctracer_ext.h): its switch for the whole process.
+// From roctracer (roctracer_ext.h): its switch for the whole process.
 SONDE_ROCTX void roctracer_start(void);
 SONDE_ROCTX void roctracer_stop(void);
 }

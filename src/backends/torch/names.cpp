@@ -8,7 +8,7 @@ namespace sonde::torch {
 namespace {
 
 struct Name {
-  uint64_t id;  // with the recording that it is of in the upper half
+  uint64_t id;  // the upper half is the recording that it belongs to
   uint32_t length;
   char text[];
 };
@@ -49,7 +49,7 @@ bool is(const Name* name, const char* text, size_t length) {
   return name->length == length && memcmp(name->text, text, length) == 0;
 }
 
-// The name as this recording knows it; two threads that define it at once both may.
+// The name's id in this recording; two threads that define it at once may both do so.
 uint32_t id_of(const struct sonde_agent* agent, Name* name, const char* text) {
   const uint32_t known = id_in_this_recording(__atomic_load_n(&name->id, __ATOMIC_RELAXED));
   if (known != 0) return known;

@@ -8,14 +8,14 @@
 
 namespace sonde::torch {
 
-// The agent's id of the function that is the operator `name`; 0 if it cannot be defined.
+// The agent's function id for the operator `name`; 0 if it cannot be defined.
 uint32_t operator_id(const struct sonde_agent* agent, const char* name);
 
-// A process that is attached to takes part in one recording after the other, and each gives ids of
-// its own: they are kept with the number of the recording that they are of.
+// A process that is attached to can take part in several recordings, each with its own ids: ids are
+// stored with the number of their recording.
 void begin_recording();
 uint32_t this_recording();
 uint64_t in_this_recording(uint32_t id);
-uint32_t id_in_this_recording(uint64_t id);  // 0: it is of an earlier one
+uint32_t id_in_this_recording(uint64_t id);  // 0: it belongs to an earlier one
 
 }  // namespace sonde::torch

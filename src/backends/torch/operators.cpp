@@ -1,9 +1,9 @@
 // libsonde-torch.so: operators and user scopes through at::RecordFunction.
 //
-// Built against one libtorch and loaded only into a program that runs that one (python/native.py
-// sees to it), so this file is C++ as libtorch's is, with exceptions: none leaves a callback.
-// Global callbacks run beside those of torch.profiler, which are of the thread, and do not know of
-// each other.
+// Built against one version of libtorch and loaded only into a program that runs that version
+// (ensured by python/native.py), so this file is C++ with exceptions, like libtorch: none leaves a
+// callback. Global callbacks run beside those of torch.profiler, which are thread-local; neither
+// affects the other.
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
@@ -24,13 +24,13 @@ constexpr size_t kSequenceWords = 2;
 
 const struct sonde_agent* g_agent;
 uint32_t g_domain, g_user_category;
-uint32_t g_scalar, g_scalar_list, g_tensor_list;  // Kineto's words for inputs, interned
+uint32_t g_scalar, g_scalar_list, g_tensor_list;  // Kineto's names for inputs, interned
 uint64_t g_types[kTypes];  // names of element types, interned when first seen
-bool g_is_attached;        // to the process, while it ran
+bool g_is_attached;        // the process was attached to while it ran
 at::CallbackHandle g_attached;
 
-// What begin() leaves for end(). Its memory is the C library's, so that nothing of libstdc++ is
-// needed that a call into libtorch does not need anyway.
+// What begin() leaves for end(). Allocated by malloc, so that nothing of libstdc++ is needed beyond
+// what a call into libtorch needs anyway.
 template <typename T>
 struct Context : at::ObserverContext {
   static void operator delete(void* memory) { free(memory); }
@@ -44,12 +44,13 @@ struct Context : at::ObserverContext {
 struct Operator final : Context<Operator> {
   sonde_call call;
   uint32_t recording;
-  Operator** thread;  // its t_evaluating, whose address tells threads apart
+  Operator** thread;  // address of the thread's t_evaluating, which identifies the thread
   size_t words;
   uint64_t* arguments() { return reinterpret_cast<uint64_t*>(this + 1); }
 };
 
-// The autograd engine's call for a node that began last in this thread, with nothing in it yet.
+// The autograd engine's call for the node that began last in this thread, while nothing is nested
+// in it.
 thread_local Operator* t_evaluating;
 
 // A scope may end on another thread and need not nest.
@@ -71,7 +72,7 @@ uint32_t type_id(const at::Tensor& tensor) {
   return id;
 }
 
-// A tensor that Python code implements would run that code to say its size.
+// A tensor implemented in Python would run Python code to determine its size.
 bool size_is_known(const at::Tensor& tensor) {
   const auto keys = tensor.key_set();
   return !keys.has(c10::DispatchKey::Python) && !keys.has(c10::DispatchKey::NestedTensor);
@@ -120,7 +121,7 @@ void pack_inputs(Packing& dims, Packing& types, const at::RecordFunction& functi
     dims.list(inputs.size());
     types.list(inputs.size());
     for (const auto& input : inputs) pack_input(dims, types, input);
-  } catch (...) {  // a tensor of another library's that does not know its size
+  } catch (...) {  // a foreign tensor type that cannot report its size
     dims.rewind(0);
     types.rewind(0);
   }
@@ -133,8 +134,8 @@ bool evaluates_node(const char* name) {
   return strncmp(name, kPrefix, sizeof kPrefix - 1) == 0;
 }
 
-// The sequence number that ties a node to its forward operator is only with the node's own call. As
-// torch.profiler does, the engine's call around it is given the same.
+// Only the node's own call has the sequence number that links it to its forward operator. Like
+// torch.profiler, we give the same number to the engine's call around it.
 void add_sequence(Operator* to, const at::RecordFunction& function) {
   uint64_t* end = to->arguments() + to->words;
   end[0] = static_cast<uint64_t>(function.seqNr());
@@ -184,7 +185,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   return context;
 }
 
-// What began while the process was attached to may end when another recording has it, or none.
+// An operator that began in one recording may end in another one, or in none.
 bool is_of_this_recording(uint32_t recording) {
   return recording == sonde::torch::this_recording() &&
          (!g_is_attached || g_agent->recording() != 0);
@@ -226,15 +227,15 @@ bool add_callback(const struct sonde_agent* agent) {
 
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Called once, after `import torch`. 0 if this process is not recorded.
+// Called once, after `import torch`. Returns 0 if this process is not recorded.
 SONDE_EXPORT int sonde_torch_start(void) {
   if (g_agent != nullptr) return 1;
   const struct sonde_agent* agent = sonde_find_agent();
   return agent != nullptr && add_callback(agent) ? 1 : 0;
 }
 
-// Called in a process that is attached to, again and again (rocm/late). 0 if the process is
-// recorded anyway, or libtorch does not take a callback.
+// Called repeatedly in a process that is attached to (rocm/late). Returns 0 if the process is
+// already recorded, or if libtorch does not accept the callback.
 SONDE_EXPORT int sonde_torch_attach(const struct sonde_agent* agent) {
   if (g_agent != nullptr && !g_is_attached) return 0;
   g_is_attached = true;

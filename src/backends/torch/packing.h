@@ -1,6 +1,6 @@
-// Lists of numbers and of lists, packed as bytes for call_end (backend.h, kinds L and N): an even
-// varint is a number, doubled; an odd one is the length of a list, doubled, plus one, and its
-// elements follow. Fixed size; what does not fit marks the packing as full. libc only.
+// Packs nested lists of numbers as bytes for call_end (backend.h, kinds L and N): an even varint is
+// a number, doubled; an odd one is the length of a list, doubled, plus one, and its elements
+// follow. Fixed size; what does not fit marks the packing as full. libc only.
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 namespace sonde::torch {
 
-constexpr size_t kPackedBytes = 320;  // two of them and two numbers fit a call's 96 words
+constexpr size_t kPackedBytes = 320;  // two of these and two numbers fit a call's 96 words
 
 class Packing {
  public:
@@ -17,13 +17,14 @@ class Packing {
   void list(uint64_t length) { varint(length << 1 | 1); }
   bool full() const { return full_; }
   size_t length() const { return length_; }
-  // Takes back what was packed since the length was `length`.
+  // Drops what was packed since the length was `length`.
   void rewind(size_t length) {
     length_ = length;
     full_ = false;
   }
 
-  // As a call's argument: the length in bytes, then the bytes. Returns the word behind it.
+  // Writes the packing as a call's argument: the length in bytes, then the bytes. Returns the next
+  // word.
   uint64_t* write(uint64_t* words) const {
     *words++ = length_;
     if (length_ == 0) return words;

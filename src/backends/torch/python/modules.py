@@ -8,7 +8,7 @@ import threading
 import warnings
 import weakref
 
-_DEEPEST = 1000  # open modules of a thread, most of them left by exceptions
+_DEEPEST = 1000  # open modules of a thread, beyond which exceptions must have left them open
 
 
 class _Names:
@@ -59,7 +59,7 @@ def _keep_quiet(torch):
     """A compiled module warns its user of global hooks (torch 2.7 and later). Ours change nothing."""
     any_hook = getattr(torch.nn.modules.module, "_has_any_global_hook", None)
     if any_hook is None or any_hook():
-        return  # the program's own hooks may
+        return  # the program's own hooks may raise
     warnings.filterwarnings("ignore", r"Using `torch\.compile\(module\)` when there are global hooks",
                             UserWarning)
 

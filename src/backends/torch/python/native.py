@@ -24,7 +24,7 @@ def start(torch):
         return "this is torch %s, Sonde was built for %s" % (torch.__version__, build.VERSION)
     if bool(torch._C._GLIBCXX_USE_CXX11_ABI) != build.CXX11_ABI:
         return "this torch has another C++ ABI"
-    for name in build.NEEDED:  # or the linker would load a second libtorch
+    for name in build.NEEDED:  # otherwise the linker would load a second libtorch
         if not _is_loaded(name):
             return "this torch is not in " + name
     try:

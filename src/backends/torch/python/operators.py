@@ -13,7 +13,7 @@ from torch.utils import _python_dispatch
 
 from _sonde_torch import packing
 
-_MOST_KNOWN = 4096  # packed arguments
+_MOST_KNOWN = 4096  # cached packed arguments
 
 
 class _Operators(_python_dispatch.TorchDispatchMode):

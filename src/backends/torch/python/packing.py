@@ -3,7 +3,7 @@
 
 import ctypes
 
-_MOST_BYTES = 320  # of each: both fit the 96 words of a call
+_MOST_BYTES = 320  # each: both fit the 96 words of a call
 _NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int",
           "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
           "float16": "c10::Half", "bfloat16": "c10::BFloat16",

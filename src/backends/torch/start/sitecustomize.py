@@ -1,7 +1,7 @@
 # `sonde record` puts this folder in front of PYTHONPATH, so that every Python of a recorded program
-# reads this file as it starts. It takes the folder out again, waits for `import torch` (../torch/
-# hook.py goes on from there), and leaves its place to the sitecustomize.py that would have been
-# read without it. Any Python may come here, also version 2: whatever fails, the program does not notice.
+# runs this file when it starts. It removes the folder again, waits for `import torch`
+# (../torch/hook.py continues there), and hands over to the sitecustomize.py that would otherwise
+# have been run. Any Python may run this, even version 2: on any error, the program must not notice.
 import os
 import sys
 
@@ -9,7 +9,7 @@ import sys
 def _hide(folder):
     sys.path[:] = [path for path in sys.path if path != folder]
     sys.path_importer_cache.pop(folder, None)
-    # The agent puts it back for programs that this one starts.
+    # The agent restores it for programs that this one starts.
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     rest = [path for path in paths if path != folder]
     if rest:
@@ -50,7 +50,7 @@ class _TorchFinder(object):
                 self._start(module)
 
             loader.exec_module = exec_module
-        except Exception:  # a loader of another kind
+        except Exception:  # another kind of loader
             pass
 
     def _start(self, torch):
@@ -105,6 +105,6 @@ try:
     _start()
 except Exception:
     pass
-# That there is none is what the importer of this module expects to be told.
+# If there is none, the ImportError is what the importer of this module expects.
 sys.modules.pop("sitecustomize", None)
 import sitecustomize  # noqa: E402,F401
