@@ -1,5 +1,5 @@
-// The layout of AMD's debug agent: queue error or memory fault, each wave with its registers, LDS
-// and the instructions around it. Scripts that read that agent's output find its sections here.
+// The layout of AMD's debug agent: queue error or memory fault, then each wave with its registers,
+// LDS and surrounding instructions. Scripts that parse that agent's output find its sections here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kNameColumns = 16;
 constexpr size_t kLineBytes = 16;  // of registers
-constexpr size_t kLdsWords = 8;    // a line
+constexpr size_t kLdsWords = 8;    // per line
 const std::string kRule(56, '-');
 
 struct Register {
@@ -23,7 +23,7 @@ struct Register {
   size_t bytes = 4;
 };
 
-// "MEMORY_VIOLATION", as librocm-dbgapi calls it.
+// "MEMORY_VIOLATION": the names of librocm-dbgapi.
 std::string reason_of(const Wave& wave) {
   constexpr uint64_t kAbortTrap = 2, kDebugTrap = 3;
   if (wave.why == "memory_fault") return "MEMORY_VIOLATION";

@@ -13,13 +13,13 @@ namespace sonde::fault {
 
 namespace {
 
-// What HIP's __assert_fail() prints with. Device code sends it and its arguments in words of eight
-// bytes, texts with their last byte and filled up with zeros; the host keeps them in a row.
+// The format string of HIP's __assert_fail(). Device code sends it with its arguments in eight-byte
+// words, texts zero-terminated and zero-padded; the host keeps them contiguously.
 constexpr std::string_view kFormat = "%s:%u: %s: Device-side assertion `%s' failed.\n";
 constexpr size_t kMostText = 4096;  // of a name or an expression
 constexpr size_t kPiece = 1 << 20;
 constexpr uint64_t kMostRead = uint64_t{512} << 20;
-constexpr int64_t kMostNs = 500'000'000;  // that the program waits for this
+constexpr int64_t kMostNs = 500'000'000;  // how long the program is made to wait
 
 std::string_view take_text(std::span<const char>& rest) {
   const size_t most = std::min(rest.size(), kMostText);
@@ -47,7 +47,7 @@ std::string assertion_in(std::span<const char> memory) {
     std::memcpy(&line, rest.data(), sizeof line);
     rest = rest.subspan(sizeof line);
     const std::string_view function = take_text(rest), expression = take_text(rest);
-    // A text that lies in the code object, or that was begun only.
+    // The format string in the code object itself, or a message that is incomplete.
     if (line == 0 || line > 10'000'000 || function.empty() || expression.empty()) continue;
     return fmt::format("{}:{}: {}: `{}' failed", file, line, function, expression);
   }
@@ -57,7 +57,7 @@ std::string assertion_in(std::span<const char> memory) {
 std::string find_assertion(const LiveProcess& process) {
   const int64_t until_ns = monotonic_now_ns() + kMostNs;
   uint64_t read_bytes = 0;
-  constexpr size_t kOverlap = 4 * kMostText;  // a text may lie across the end of a piece
+  constexpr size_t kOverlap = 4 * kMostText;  // a message may straddle two pieces
   std::vector<char> piece(kPiece + kOverlap);
   for (const MemoryMap& map : process.maps()) {
     const bool is_heap = map.permissions == "rw-p" && (map.path.empty() || map.path == "[heap]");

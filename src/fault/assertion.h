@@ -1,5 +1,5 @@
-// The text of an assert() that failed in a kernel, from the memory of the process: what HIP's
-// device code sent to the host to be printed. Used by compose.cpp.
+// The text of a failed assert() in a kernel, found in the memory of the process: HIP's device code
+// sent it to the host for printing. Used by compose.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace sonde::fault {
 
-// "scale.hip:12: void scale(float*): `i < n' failed"; "" where there is none. Only a process that
-// stays as it is can be read.
+// "scale.hip:12: void scale(float*): `i < n' failed"; "" if there is none. Requires that the
+// process is held: its memory must not change.
 std::string find_assertion(const LiveProcess& process);
 
-// The same in a piece of memory.
+// The same for a piece of memory.
 std::string assertion_in(std::span<const char> memory);
 
 }  // namespace sonde::fault

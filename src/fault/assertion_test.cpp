@@ -1,4 +1,4 @@
-// What HIP's device code sends to the host to be printed, made here.
+// Messages in the form in which HIP's device code sends them to the host.
 #include "fault/assertion.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace sonde::fault {
 namespace {
 
-// A text with its end, filled up to a multiple of eight bytes.
+// A zero-terminated text, padded to a multiple of eight bytes.
 std::string packed(const std::string& text) {
   std::string bytes = text + '\0';
   bytes.resize((bytes.size() + 7) / 8 * 8);
@@ -28,7 +28,7 @@ TEST(Assertion, IsReadWhereverItLies) {
 }
 
 TEST(Assertion, TheFormatAloneIsNone) {
-  // As it lies in a code object, with other constants behind it, and at the end of memory.
+  // As it is in a code object, followed by other constants, and at the end of memory.
   EXPECT_EQ(assertion_in(std::string("%s:%u: %s: Device-side assertion `%s' failed.\n\0", 47) +
                          std::string("scale.hip\0void scale(float *)\0i < n\0other.hip\0", 46)),
             "");

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All of it, or false.
+// Reads all bytes, or returns false.
 bool read_at(int fd, void* to, size_t bytes, off_t offset) {
   auto* at = static_cast<char*>(to);
   while (bytes != 0) {
@@ -72,7 +72,7 @@ void read_line(const std::vector<std::string_view>& words, Board& board) {
   }
 }
 
-// What a killed process left half written says nothing wrong: every text ends.
+// Makes a half-written board of a killed process safe to read: terminates texts, bounds sizes.
 void make_sound(wire::Board& state) {
   const auto end = [](auto& text) { text[sizeof text - 1] = '\0'; };
   const auto cut = [](wire::BoardStack& stack) {
@@ -182,7 +182,7 @@ bool is_open(const wire::Board& board, const wire::BoardBarrier& barrier) {
   if (barrier.number == 0 || (barrier.number - 1) % wire::kBoardBarriers != place) return false;
   if (barrier.queue >= wire::kBoardQueues) return false;
   const wire::BoardQueue& queue = board.queues[barrier.queue];
-  // A queue's packets are over in their order, as far as barriers go.
+  // As far as barriers go, a queue's packets complete in order.
   const auto behind = static_cast<int32_t>(barrier.packet - static_cast<uint32_t>(queue.consumed));
   return queue.handle != 0 && queue.gone_ns == 0 && behind >= 0;
 }
@@ -210,7 +210,7 @@ Progress progress_of(const wire::Board& board) {
 std::optional<Progress> progress_of(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const auto board = std::make_unique<wire::Board>();
-  // What comes behind is larger than this and says nothing of it.
+  // The rest is larger, and irrelevant here.
   if (!file.valid() || !read_at(file.get(), board.get(), offsetof(wire::Board, allocations), 0) ||
       board->magic != wire::kBoardMagic || board->bytes != sizeof *board) {
     return std::nullopt;
@@ -239,7 +239,8 @@ void set_reported(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   constexpr uint32_t kYes = 1;
   const auto at = static_cast<off_t>(offsetof(wire::Board, reported));
-  if (file.valid() && ::pwrite(file.get(), &kYes, sizeof kYes, at) < 0) return;  // it waits longer
+  // The process then waits until its timeout.
+  if (file.valid() && ::pwrite(file.get(), &kYes, sizeof kYes, at) < 0) return;
 }
 
 Result<Board> read_board(const std::string& path) {

@@ -1,4 +1,4 @@
-// A board as a file in a folder of boards, for tests.
+// A board file in a folder of boards, for tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Boards as killed processes and full disks leave them, and names of saved code objects.
+// Boards after kills and on full disks, and names of saved code objects.
 #include "fault/board.h"
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ using BoardTest = BoardFile;
 TEST_F(BoardTest, CountsFaultsThatAreWhole) {
   write();
   EXPECT_EQ(fault_count(path_), 0U);
-  board_->fault_count = 2;  // two are being written, and one is
+  board_->fault_count = 2;  // two are being written, one is complete
   board_->faults[0].kind = wire::kBoardMemoryFault;
   write();
   EXPECT_EQ(fault_count(path_), 1U);
   EXPECT_EQ(fault_count(path_ + "x"), 0U);
 }
 
-// An end may be told late: after 8,192 launches more, another dispatch has the place.
+// An end may be noted late: after 8,192 more launches another dispatch has its place.
 TEST_F(BoardTest, TakesNoEndOfAnOlderDispatchForTheNewerOnes) {
   board_->dispatches[3].number = wire::kBoardDispatches + 4;
   board_->ends[3] = {.number = 4, .time_ns = 70};

@@ -30,8 +30,9 @@ using dbgapi::Callbacks;
 using dbgapi::Handle;
 using dbgapi::Status;
 
-constexpr int64_t kLongestNs = 4'000'000'000;  // a program that has failed is kept for 5 s
-constexpr size_t kMostWaves = 256;             // with all registers; those that have stopped first
+constexpr int64_t kLongestNs = 4'000'000'000;  // a failed program is held for 5 s
+// With all registers; those that stopped by themselves first.
+constexpr size_t kMostWaves = 256;
 
 struct Library {
   template <typename F>
@@ -41,7 +42,7 @@ struct Library {
 #undef X
 };
 
-// Why it cannot be used.
+// Opens the library; returns why it cannot be used, or "".
 std::string open_library(Library& library) {
   void* const handle = dlopen(dbgapi::kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -66,14 +67,14 @@ std::string open_library(Library& library) {
       dbgapi::kLibrary, missing);
 }
 
-// What the library asks back; the client is the number of the process.
+// The library's callbacks; the client data is the pid.
 Callbacks callbacks() {
   return {[](size_t bytes) { return std::malloc(bytes); }, [](void* memory) { std::free(memory); },
           [](void* client, pid_t* pid) {
             *pid = *static_cast<const pid_t*>(client);
             return dbgapi::kSuccess;
           },
-          // Nothing that the program loads meanwhile matters.
+          // Libraries that the program loads meanwhile do not matter.
           [](void*, uint64_t, Handle) { return dbgapi::kSuccess; },
           [](void*, Handle) { return dbgapi::kSuccess; }, [](int, const char*) {}};
 }
@@ -99,8 +100,7 @@ class Reader {
   Reader(const Library& library, Handle process, int64_t pid)
       : api_(library), process_(process), pid_(pid) {}
 
-  // Whether the runtime of the process is one that the library knows; without events that are not
-  // over.
+  // Acknowledges pending events. False: the library does not support the process' runtime.
   bool take_events() {
     bool is_known = true;
     Handle event;
@@ -124,7 +124,7 @@ class Reader {
     return {list, list + count};
   }
 
-  // Waves that had stopped by themselves come first.
+  // Stops the waves; those that had stopped by themselves come first.
   std::vector<Handle> stop(std::vector<Handle> waves) {
     std::vector<Handle> stopped;
     const auto runs = [this](Handle wave) {
@@ -158,7 +158,7 @@ class Reader {
       group = group * ((grid[axis] + size - 1) / size) + ids[axis];
     }
     const auto reason = info<uint32_t>(wave, dbgapi::kStopReason);
-    // Of a wave that a trap has stopped the library has the instruction behind s_trap.
+    // For a wave stopped by a trap, the library reports the instruction behind s_trap.
     const bool trapped = (reason & (dbgapi::kTrap | dbgapi::kAssertTrap | dbgapi::kDebugTrap)) != 0;
     const uint64_t pc = info<uint64_t>(wave, dbgapi::kPc) - (trapped ? 4 : 0);
     const auto hex = [&](const char* name) { return number_of(found(registers, name)); };
@@ -270,7 +270,7 @@ class Reader {
   std::vector<Handle> running_;
 };
 
-// What the process of its own does; why it could not.
+// Runs in the child process; returns why it failed, or "".
 std::string ask_library(int64_t pid, const std::string& path) {
   Library api;
   if (std::string trouble = open_library(api); !trouble.empty()) return trouble;

@@ -1,4 +1,4 @@
-// Waves of a process on cards, through AMD's debugger library where that is installed.
+// The waves of a process on real GPUs, through AMD's debugger library, if installed.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace sonde::fault {
 
-// Stops the waves of the process for a moment, appends to the file what they are, in the lines of
-// the software GPU (softgpu/isa/WAVES.md), and lets them go on. "" if that was done of all; else
-// why it was not, and how to get them. Takes a few seconds at most. A process of its own does it:
-// the library ends whoever calls it when something is amiss.
+// Stops the waves of the process for a moment, appends their state to the file in the format of the
+// software GPU (softgpu/isa/WAVES.md), and resumes them. Returns "" if that worked for all; else
+// why not, and how to get them. Takes a few seconds at most. Runs in a child process, because the
+// library terminates its caller on internal errors.
 std::string write_card_waves(int64_t pid, const std::string& file);
 
 }  // namespace sonde::fault

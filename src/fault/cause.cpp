@@ -1,4 +1,4 @@
-// The likely cause of a failure, in one sentence, and what speaks for it.
+// The likely cause of a failure, in one sentence, and the evidence for it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,8 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kNearNull = 64 << 10;
 constexpr uint32_t kEcc = 0x10 | 0x40;
 constexpr int64_t kFarBehind = int64_t{64} << 20;
-constexpr int64_t kFarFromOthers = int64_t{1} << 20;  // of a buffer that the kernel did not get
+// From a buffer that is not an argument of the kernel.
+constexpr int64_t kFarFromOthers = int64_t{1} << 20;
 
 // Status codes of the queue's error callback.
 constexpr uint32_t kApertureViolation = 0x29, kIllegalInstruction = 0x2a, kException = 0x1016;
@@ -37,14 +38,14 @@ std::string name_of(const Argument& argument, size_t index) {
                                : fmt::format("argument {} ({})", index, argument.name);
 }
 
-// "argument 1 (y)", or "" where the kernel did not get the allocation.
+// "argument 1 (y)", or "" if the allocation is not an argument of the kernel.
 std::string argument_text(const FaultReport& report, size_t allocation) {
   const Dispatch* dispatch = culprit(report);
   if (dispatch == nullptr) return {};
   for (size_t i = 0; i < dispatch->arguments.size(); ++i) {
     const Argument& argument = dispatch->arguments[i];
     const auto& place = argument.place;
-    // At its end as well: what is walked from there.
+    // A pointer to its end counts, too: loops may run backwards from there.
     if (place && place->allocation == allocation && place->offset >= 0 &&
         static_cast<uint64_t>(place->offset) <= report.allocations[allocation].bytes) {
       return name_of(argument, i);
@@ -128,7 +129,7 @@ void inside(FaultReport& report, const Place& place) {
                                 bytes_text(static_cast<uint64_t>(place.offset)));
 }
 
-// A pointer of the kernel's that no allocation contains, "argument 1"; "" if there is none.
+// A pointer argument of the kernel that is in no allocation, "argument 1"; "" if there is none.
 std::string stray_argument(const FaultReport& report) {
   const Dispatch* dispatch = culprit(report);
   for (size_t i = 0; dispatch != nullptr && i < dispatch->arguments.size(); ++i) {
@@ -167,7 +168,7 @@ void unknown_address(FaultReport& report) {
           : "no allocation is near; such a pointer was never set, or was overwritten";
 }
 
-// Variables of a module are at the end of its code object.
+// A module's variables are at the end of its code object.
 bool beyond_variables(FaultReport& report) {
   const CodeObject* nearest = nullptr;
   for (const CodeObject& object : report.code_objects) {
@@ -188,7 +189,7 @@ bool beyond_variables(FaultReport& report) {
   return true;
 }
 
-// An access that --check found, by a pointer that was never of a GPU.
+// Whether --check found an access through a host pointer that no GPU can use.
 bool is_of_host(const FaultReport& report) {
   constexpr int64_t kBetween = int64_t{64} << 10;  // two buffers, at least
   if (report.finding->kind != "out_of_bounds" || report.finding->is_local || !report.host_mapped)
@@ -229,7 +230,7 @@ void memory_fault(FaultReport& report) {
   out_of_bounds(report, *report.nearest);
 }
 
-// Such a block holds many tensors, so its bounds tell nothing of theirs.
+// A block of the caching allocator holds many tensors, so its bounds are not theirs.
 void advise_on_cached_block(FaultReport& report) {
   if (!report.nearest || !report.advice.empty()) return;
   for (const StackFrame& frame : report.allocations[report.nearest->allocation].made) {
@@ -320,8 +321,8 @@ void queue_error(FaultReport& report) {
   }
 }
 
-// Of a call that HIP refused, for it was to use memory that is freed, or more than there is. False:
-// that is not why.
+// A HIP call failed because it was given freed memory, or a size beyond a buffer's end. False:
+// there was another reason.
 bool memory_of_call(FaultReport& report) {
   for (const CallSide& side : report.call_sides) {
     const Allocation& allocation = report.allocations[side.place->allocation];

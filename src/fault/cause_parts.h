@@ -1,4 +1,4 @@
-// Parts of likely causes, of which find_cause() (compose.h) chooses.
+// Parts of the likely cause, from which find_cause() (compose.h) chooses.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace sonde::fault {
 // "kernel work::fill(float*)", or "a kernel".
 std::string kernel_text(const FaultReport& report);
 
-// Of a program that goes on: what its queues, ranks and waves stand at.
+// For a program that is still running: the state of its queues, ranks and waves.
 void state_cause(FaultReport& report);
 
-// A jump to where no code is, which the wave that stopped was about to make. False: it is none.
+// A jump outside of any code by the wave that stopped. False: it was not one.
 bool jump_cause(FaultReport& report);
 
 }  // namespace sonde::fault

@@ -1,4 +1,4 @@
-// The likely cause where a program stands still, or somebody asks how it stands.
+// The likely cause if a program hangs, or if its state was requested.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,7 @@ namespace sonde::fault {
 
 namespace {
 
-// A dispatch that no barrier holds is what others may wait for, so this is told where there is
-// none.
+// Only if no dispatch is running: others may be waiting for a running one.
 bool state_of_queues(FaultReport& report) {
   if (!report.cycle.empty()) {
     report.cause = "deadlock: " + cycle_text(report.waits, report.cycle);
@@ -33,7 +32,7 @@ bool state_of_queues(FaultReport& report) {
   return true;
 }
 
-// All that are known have come.
+// All known ranks have arrived.
 bool waits_for_unknown_ranks(FaultReport& report) {
   const auto found = std::find_if(report.collectives.begin(), report.collectives.end(),
                                   [](const CollectiveWait& wait) { return !wait.unknown.empty(); });
@@ -47,7 +46,7 @@ bool waits_for_unknown_ranks(FaultReport& report) {
   return true;
 }
 
-// A rank that waits for another has nothing that it could do itself.
+// First a rank that is late or differs: ranks that wait for it cannot do anything.
 bool state_of_collectives(FaultReport& report) {
   const auto found =
       std::find_if(report.collectives.begin(), report.collectives.end(),
@@ -58,8 +57,6 @@ bool state_of_collectives(FaultReport& report) {
   return true;
 }
 
-// What stands still is the oldest: later packets of its queue wait for it, if it does not wait
-// itself.
 }  // namespace
 
 void state_cause(FaultReport& report) {

@@ -1,4 +1,4 @@
-// Causes that no program of the end-to-end tests can have: each report is made here.
+// Causes that the end-to-end tests cannot provoke, on reports made by hand.
 #include "fault/compose.h"
 #include "fault/text.h"
 
@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kBuffer = 0x7f0000100000;
 constexpr uint64_t kBytes = 10'000;
 
-// A kernel with two pointers, of which the first is the buffer of GPU 0.
+// A kernel with two pointer arguments; the first one points to the buffer on GPU 0.
 FaultReport memory_fault(uint64_t address, uint32_t reasons = 1) {
   FaultReport report;
   report.kind = "memory fault";
@@ -107,7 +107,7 @@ TEST(Cause, TellsAPageAsAPage) {
   EXPECT_NE(cause_of(report).find("touches memory 2,288 bytes past the end"), std::string::npos);
 }
 
-// The rest of a page belongs to the buffer that was freed with it.
+// The rest of its last page belongs to a freed buffer, because whole pages are unmapped.
 TEST(Cause, KnowsWhatWasFreed) {
   FaultReport report = memory_fault(kBuffer + kBytes + 100);
   report.allocations[0].freed_ns = 3'000'000;
@@ -133,7 +133,7 @@ TEST(Cause, KnowsMemoryOfTheHost) {
   report.in_flight[0].arguments[1].word = 0x5555'0000'1000;
   report.in_flight[0].arguments[1].value = "0x555500001000";
   EXPECT_EQ(cause_of(report).substr(0, 35), "host pointer without registration: ");
-  // No argument points there: not the host's pointer, but a wild one.
+  // No argument points there: a wild pointer, not the host's.
   report.in_flight[0].arguments[1].word = 0;
   EXPECT_EQ(cause_of(report),
             "kernel scale(float*, float*) uses an address that belongs to nothing: 0x555500001000");
@@ -150,7 +150,7 @@ TEST(Cause, ChecksKnowMemoryOfTheHostToo) {
   report.in_flight[0].arguments[1].word = 0x5555'0000'1010;
   report.in_flight[0].arguments[1].place = report.nearest;
   EXPECT_EQ(cause_of(report).substr(0, 35), "host pointer without registration: ");
-  // A page behind its buffer is that buffer's.
+  // A page that follows a buffer counts as that buffer's.
   report.nearest = report.in_flight[0].arguments[1].place = Place{0, kBytes + 4096};
   EXPECT_EQ(cause_of(report).substr(0, 17), "out of bounds by ");
 }
@@ -206,7 +206,7 @@ TEST(Page, IsAsTheDriverTellsOfTheGpu) {
   EXPECT_EQ(gpu_page_text(0x1, 0), "not mapped for GPU 0");
   EXPECT_EQ(gpu_page_text(0x2, 1), "mapped for GPU 1, read-only");
   EXPECT_EQ(gpu_page_text(0x4, 0), "mapped for GPU 0, not executable");
-  EXPECT_EQ(gpu_page_text(0x10, 0), "");  // its memory is broken: nothing of the page
+  EXPECT_EQ(gpu_page_text(0x10, 0), "");  // for broken memory, nothing about the page
 }
 
 }  // namespace

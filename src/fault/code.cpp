@@ -19,7 +19,7 @@ namespace sonde::fault {
 
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of a code object that is read
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of a code object to read
 constexpr uint64_t kMostCode = uint64_t{4} << 20;   // of a function
 constexpr int kLinesBefore = 12, kLinesBehind = 8;
 
@@ -51,7 +51,7 @@ std::vector<uint8_t> read_part(const std::string& path, uint64_t offset, uint64_
   return part;
 }
 
-// Words of the code from an address of the file's on.
+// Words of the code, from an address in the file.
 std::vector<uint32_t> words_of(const OpenObject& object, uint64_t address, size_t count) {
   std::vector<uint32_t> words;
   for (const gpu::Segment& segment : object.code.head.segments) {
@@ -180,9 +180,9 @@ struct CodeObjects::Around {
   const OpenObject& object;
   gpu::Architecture architecture;
   SourceLines sources;
-  uint64_t delta = 0;  // of loaded addresses against those of the file
+  uint64_t delta = 0;  // loaded address minus address in the file
   uint64_t begin = 0;
-  std::optional<uint64_t> end;  // of a function that symbols tell
+  std::optional<uint64_t> end;  // of a function, from the symbols
 };
 
 std::optional<CodeObjects::Around> CodeObjects::around(uint64_t pc) {
@@ -204,8 +204,8 @@ std::optional<CodeObjects::Around> CodeObjects::around(uint64_t pc) {
   return around;
 }
 
-// From the function's begin on, since instructions differ in length: only there it is known that
-// one begins.
+// Starts at the function's begin: instructions vary in length, so only there an instruction
+// boundary is known.
 std::vector<DisassemblyLine> CodeObjects::disassemble(uint64_t pc) {
   auto around = this->around(pc);
   if (!around) return {};
@@ -261,7 +261,7 @@ std::vector<DisassemblyLine> CodeObjects::disassemble_all(uint64_t pc) {
     i += instruction ? instruction->words : 1;
   }
   if (around->end) return lines;
-  // Behind the last end or jump is what fills the room to the next kernel.
+  // What follows the last end or jump is padding before the next kernel.
   const auto is_last = [](const DisassemblyLine& line) {
     return line.text.rfind("s_endpgm", 0) == 0 || line.text.rfind("s_branch", 0) == 0 ||
            line.text.rfind("s_setpc", 0) == 0;
@@ -317,7 +317,7 @@ Status save_bytes(const std::string& path, std::string_view bytes) {
     const ssize_t wrote = ::write(file.get(), bytes.data() + done, bytes.size() - done);
     if (wrote <= 0) {
       const int failure = errno;
-      ::unlink(path.c_str());  // half of it would be taken for it
+      ::unlink(path.c_str());  // so that no incomplete file is mistaken for a complete one
       return errno_error("cannot be written", path, failure);
     }
     done += static_cast<size_t>(wrote);

@@ -13,7 +13,7 @@
 
 namespace sonde::fault {
 
-// One code object, read when it is asked for.
+// One code object, read on demand.
 struct OpenObject {
   CodeObject facts;
   std::vector<uint8_t> bytes;
@@ -21,54 +21,53 @@ struct OpenObject {
   bool readable = false;
 };
 
-// Where a URI's bytes are: "file:///x#offset=4096&size=100", or a copy of what was in memory.
+// Where the bytes of a URI are: "file:///x#offset=4096&size=100", or a copy of memory.
 CodeObject place_of(const LoadedObject& loaded);
 
 class CodeObjects {
  public:
   explicit CodeObjects(const std::vector<LoadedObject>& loaded);
 
-  // Of the object that is loaded where the address is; the newest, if several were.
+  // The object that is loaded at the address; the newest one, if there were several.
   std::optional<size_t> at(uint64_t address) const;
   OpenObject& open(size_t index);
   const gpu::Kernel* kernel_of(uint64_t kernel_object, std::optional<size_t>* index);
   const gpu::Kernel* kernel_around(uint64_t pc, std::optional<size_t>* index);
-  // The first instruction of the kernel of that name, in the object that the address is of; 0
-  // where it is not known.
+  // The first instruction of the kernel with that name, in the object at the address; 0 if unknown.
   uint64_t entry_of(uint64_t pc, const std::string& kernel);
   std::vector<DisassemblyLine> disassemble(uint64_t pc);
-  // The function that an address is of, mangled: a kernel, or one that it calls; "" if not known.
+  // The mangled name of the function at an address: a kernel, or one that it calls; "" if unknown.
   std::string function_of(uint64_t pc);
-  // The whole function around it; without symbols the kernel, to its last end or jump before the
-  // next one.
+  // The whole function at an address; without symbols the kernel, up to its last end or jump before
+  // the next one.
   std::vector<DisassemblyLine> disassemble_all(uint64_t pc);
   std::string instruction_at(uint64_t pc);
-  // The three words from there on; empty if there is no code.
+  // `count` words from an address on; empty if there is no code.
   std::vector<uint32_t> words_at(uint64_t pc, size_t count);
   std::optional<gpu::Architecture> architecture_at(uint64_t pc);
   size_t size() const { return objects_.size(); }
 
  private:
   struct Around;
-  // The function of that address, or without symbols the kernel.
+  // The function at that address, or, without symbols, the kernel.
   std::optional<Around> around(uint64_t pc);
 
   std::vector<OpenObject> objects_;
 };
 
-// "the kernels in /a/b are for gfx906, and GPU 0 is gfx90a": where the program's file has kernels,
-// and none of them is for a GPU of the process. Else "".
+// "the kernels in /a/b are for gfx906, and GPU 0 is gfx90a": if the program's file has kernels, but
+// none for any GPU of the process. Else "".
 std::string wrong_architecture(const wire::Board& board);
 
-// The name that AMD's debug agent gives to a saved code object: its URI with other characters as
-// '_'.
+// The file name that AMD's debug agent gives to a saved code object: its URI, with other characters
+// replaced by '_'.
 std::string saved_name(const std::string& uri);
 
-// To a new file; one that has them already will do.
+// Writes a new file; an existing one with the same contents is fine.
 Status save_bytes(const std::string& path, std::string_view bytes);
 
-// Writes each into the folder, which must be there; what is there already is left alone unless it
-// is the same. Returns what could not be saved.
+// Writes each code object into the existing folder; a file that already exists must have the same
+// contents. Returns what could not be saved.
 std::vector<std::string> save_code_objects(CodeObjects& objects, const std::string& folder);
 
 }  // namespace sonde::fault

@@ -18,7 +18,7 @@ using wire::BoardCollective;
 
 constexpr size_t kNewest = 16;
 
-// A rank's calls on a communicator, by their number.
+// A rank's calls on a communicator, by sequence number.
 struct Rank {
   std::map<uint64_t, const RankCall*> calls;
   uint64_t newest() const { return calls.rbegin()->first; }
@@ -72,14 +72,14 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return text;
 }
 
-// The first call that is not the same in all ranks that made it.
+// The first call that differs between the ranks that made it.
 std::optional<uint64_t> first_difference(const Ranks& ranks) {
   std::map<uint64_t, const RankCall*> known;
   std::optional<uint64_t> found;
   for (const auto& [number, rank] : ranks) {
     for (const auto& [sequence, call] : rank.calls) {
       const auto [one, is_new] = known.try_emplace(sequence, call);
-      // Point-to-point calls differ by their nature.
+      // Point-to-point calls differ by design.
       const std::string name = call->name;
       if (is_new || name == "ncclSend" || name == "ncclRecv") continue;
       const bool same = name == one->second->name && call->count == one->second->count &&
@@ -144,7 +144,7 @@ std::vector<RankCall> list_rank_calls(const wire::Board& own, const std::vector<
   std::vector<RankCall> calls;
   const std::string host = own_host();
   for (const Board* board : all) {
-    // The newest, and the oldest that is open.
+    // Of each rank, the newest call and the oldest open one.
     std::map<std::pair<uint64_t, int>, std::pair<const BoardCollective*, const BoardCollective*>>
         shown;
     const wire::Board& state = *board->state;

@@ -1,5 +1,5 @@
-// Who has not come to a collective: from the calls of all ranks, each of which counts those on its
-// communicators. Of boards, used by compose.cpp; of reports that are kept, by sonde debug.
+// Finds the ranks that are missing in a collective, from the calls of all ranks, which number their
+// calls on each communicator. compose.cpp passes boards, sonde debug stored reports.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace sonde::fault {
 
-// The calls of all ranks on the communicators that the process of `own` is in.
+// The calls of all ranks on the communicators of process `own`.
 std::vector<RankCall> list_rank_calls(const wire::Board& own, const std::vector<const Board*>& all,
                                       const Namer& namer);
 
-// Of the communicators where a call of this process is not over; 0: of any.
+// Waits on communicators on which this process has an open call; 0: on any.
 std::vector<CollectiveWait> find_collective_waits(const std::vector<RankCall>& calls, int64_t pid);
 
-// Only the newest of each rank: what later ones are compared with.
+// Keeps only each rank's newest call, with which later reports are compared.
 void keep_newest(std::vector<RankCall>& calls);
 
 // "rank 2 has not called ncclAllReduce, call 5 of its communicator of 4 ranks, where ranks 0, 1 and
@@ -29,10 +29,10 @@ std::string collective_text(const CollectiveWait& wait);
 // elements".
 std::string late_text(const LateRank& rank);
 
-// What speaks for it, and where the ranks are that have not come.
+// The evidence, and where the missing ranks are.
 std::string collective_evidence(const CollectiveWait& wait);
 
-// Whether a call on the board is not over, as far as it can tell.
+// Whether a call is still open, as far as the board shows.
 bool is_open(const wire::Board& board, const wire::BoardCollective& call);
 
 }  // namespace sonde::fault

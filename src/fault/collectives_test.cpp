@@ -1,4 +1,4 @@
-// Boards of ranks, a process each, made here.
+// Boards of ranks, one process each, made by hand.
 #include "fault/collectives.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,8 @@ class CollectivesTest : public testing::Test {
     return waits.size() == 1 ? collective_text(waits[0]) : std::to_string(waits.size()) + " waits";
   }
 
-  // All ranks make the first call, which has this number; all but one wait in the second.
+  // All ranks make the first call, which has this number; all but rank `but` make and wait in the
+  // second.
   void all_call(uint64_t number, const char* first, const char* second, int but) {
     for (int rank = 0; rank < kRanks; ++rank) {
       wire::Board& board = process(100 + rank);
@@ -61,10 +62,10 @@ TEST_F(CollectivesTest, NamesTheRankThatHasNotCome) {
   EXPECT_EQ(text(),
             "rank 2 has not called ncclAllReduce, call 2 of a communicator of 3 ranks, where ranks "
             "0 and 1 wait");
-  EXPECT_EQ(text(2), "0 waits");  // it is in no call
+  EXPECT_EQ(text(2), "0 waits");  // process 2 is not in a call
 }
 
-// RCCL's calls return at once: those behind the one that waits are made as well.
+// RCCL's calls return at once, so calls behind the one that waits are made, too.
 TEST_F(CollectivesTest, TheFirstCallThatSomebodyHasNotMadeIsIt) {
   for (int rank = 0; rank < kRanks; ++rank) {
     wire::Board& board = process(100 + rank);

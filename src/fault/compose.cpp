@@ -40,7 +40,7 @@ class Composer {
     list_waits();
     if (is_live_) {
       report_.rank_calls = list_rank_calls(state_, occasion.all, namer_);
-      // One without work may be the rank that others wait for.
+      // A rank without work may be the one that others wait for.
       const int64_t of = report_.in_flight.empty() ? 0 : report_.pid;
       report_.collectives = find_collective_waits(report_.rank_calls, of);
       keep_newest(report_.rank_calls);
@@ -91,8 +91,8 @@ class Composer {
   const Namer& namer_;
   FaultReport report_;
   bool is_live_ = false;
-  const LiveProcess* process_ = nullptr;  // one that goes on
-  const LiveProcess* held_ = nullptr;     // one that has met a fault, and may be gone
+  const LiveProcess* process_ = nullptr;  // still running
+  const LiveProcess* held_ = nullptr;     // held after a fault, and possibly gone
   std::map<const wire::BoardAllocation*, size_t> listed_;
 };
 
@@ -127,7 +127,7 @@ void Composer::describe_call_error() {
   report_.call_bytes = error.bytes;
   const auto side = [&](const char* verb, uint64_t address) {
     CallSide known{verb, address, address != 0 ? place(address) : std::nullopt};
-    // A pointer of the host's is near to nothing.
+    // A host pointer is in no allocation.
     if (known.place &&
         (known.place->offset < 0 || static_cast<uint64_t>(known.place->offset) >=
                                         report_.allocations[known.place->allocation].bytes)) {
@@ -170,14 +170,14 @@ void Composer::describe(const Occasion& occasion) {
   }
 }
 
-// One that contains the address comes first, then one that did and was freed, then the nearest.
+// An allocation that contains the address, else one that did and was freed, else the nearest.
 const wire::BoardAllocation* Composer::nearest(uint64_t address) const {
   const wire::BoardAllocation* best = nullptr;
   uint64_t best_distance = std::numeric_limits<uint64_t>::max();
   for (const wire::BoardAllocation& entry : state_.allocations) {
     if (entry.address == 0) continue;
     const uint64_t end = entry.address + entry.bytes;
-    // A page is freed as a whole.
+    // Pages are unmapped as a whole.
     const uint64_t room_end = entry.freed_ns != 0 ? (end + kPage - 1) / kPage * kPage : end;
     uint64_t distance = address < entry.address ? entry.address - address : 0;
     if (address >= room_end) distance = address - end + 1;
@@ -233,7 +233,7 @@ Argument Composer::argument(const gpu::KernelArgument& from, const wire::BoardAr
   return argument;
 }
 
-// What the process read itself when the fault came. Returns why there is nothing.
+// Arguments that the process itself saved when the fault occurred. Returns why there are none.
 std::string Composer::kept_arguments(uint64_t number, wire::BoardArguments& values) const {
   const auto kept =
       std::find_if(std::begin(state_.arguments), std::end(state_.arguments),
@@ -244,7 +244,7 @@ std::string Composer::kept_arguments(uint64_t number, wire::BoardArguments& valu
   return fmt::format("they could not be read: {}", std::strerror(static_cast<int>(kept->error)));
 }
 
-// From the memory of the process, which goes on.
+// Reads the arguments from the memory of the running process.
 std::string Composer::live_arguments(const gpu::Kernel& kernel, const wire::BoardDispatch& entry,
                                      wire::BoardArguments& values) const {
   uint32_t bytes = 0;
@@ -259,7 +259,7 @@ std::string Composer::live_arguments(const gpu::Kernel& kernel, const wire::Boar
     return fmt::format("they could not be read from process {}: {}", report_.pid,
                        std::strerror(static_cast<int>(-read)));
   }
-  // The program uses their memory for others then.
+  // After a dispatch ends, the program reuses its kernarg memory.
   if (process_->has_ended(entry.number)) return "the dispatch ended while they were read";
   values.bytes = static_cast<uint32_t>(read);
   if (read == bytes) return {};
@@ -340,11 +340,11 @@ void Composer::list_dispatches() {
   }
 }
 
-// Waves that were only asked where they are say nothing of a fault.
+// Waves that stopped only to report their position are no evidence of a fault.
 bool Composer::counts(const WaveGroup& group) const { return is_live_ || group.why != "demand"; }
 
 void Composer::list_waves(const Occasion& occasion) {
-  if (!report_.waves.empty()) return;  // what is told is one
+  if (!report_.waves.empty()) return;  // only one wave is reported
   if (!occasion.waves_file.empty()) {
     auto waves = read_waves(occasion.waves_file, report_.pid, occasion.waves_from);
     std::erase_if(waves, [](const Wave& wave) { return wave.finding && goes_on(*wave.finding); });
@@ -387,7 +387,7 @@ void Composer::list_waits() {
   report_.cycle = std::move(waits.cycle);
 }
 
-// How well a dispatch fits: the wave's kernel, the fault's queue, an argument at the address.
+// A dispatch's likelihood: the wave's kernel, the fault's queue, an argument at the address.
 int Composer::rank_of(const Dispatch& dispatch) const {
   int rank = 0;
   for (const WaveGroup& group : report_.waves) {
@@ -408,7 +408,7 @@ int Composer::rank_of(const Dispatch& dispatch) const {
   return rank;
 }
 
-// The dispatch that was checked may be over: the finding has its arguments.
+// The checked dispatch may have ended: the finding has its arguments.
 void Composer::add_checked() {
   const CheckFinding& finding = *report_.finding;
   const wire::BoardDispatch* newest = dispatch_of(state_, finding, report_.time_ns);
@@ -454,7 +454,7 @@ void Composer::find_culprit() {
   use_wave_address();
 }
 
-// A fault is told by its page; the wave's registers have the address itself.
+// A fault reports only the page; the wave's registers have the exact address.
 void Composer::use_wave_address() {
   if (!report_.has_address || report_.finding) return;
   for (const WaveGroup& group : report_.waves) {
@@ -469,8 +469,8 @@ void Composer::use_wave_address() {
   }
 }
 
-// The GPU's tables cannot be read from here, but the driver has told what they forbid; and what the
-// process itself has there.
+// The GPU's page tables cannot be read from here, but the fault reasons show what they forbid; and
+// the process' own mapping is known.
 void Composer::look_at_page() {
   if (report_.has_address) report_.page = gpu_page_text(report_.reasons, report_.gpu);
   if (held_ == nullptr || held_->trouble() != 0) return;

@@ -1,7 +1,7 @@
-// What Sonde needs of AMD's debugger library (librocm-dbgapi.so.0), which is opened where it is
-// installed. Numbers and layouts are those of its API 0.70; each function is asked for by the
-// version of the API in which it got the form that is declared here, so a library with another form
-// does not have it.
+// The parts of AMD's debugger library (librocm-dbgapi.so.0) that Sonde uses; it is opened if
+// installed. Numbers and layouts are those of its API 0.70; each function is looked up with the
+// version of the API in which it got the signature declared here, so a library with another
+// signature does not have it.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,8 @@ struct Callbacks {
 enum Progress : int { kGoesOn = 0, kStands = 1 };
 enum EventKind : int { kNoEvent = 0, kRuntimeEvent = 5 };
 enum EventInfo : int { kRuntimeState = 6 };
-constexpr int kRuntimeIsRefused = 3;  // of kRuntimeState: the library does not work with it
+// Value of kRuntimeState: the library does not support the runtime.
+constexpr int kRuntimeIsRefused = 3;
 enum WaveInfo : int {
   kState = 1,
   kStopReason = 2,
@@ -43,7 +44,7 @@ enum WaveInfo : int {
   kGroupIds = 12,
   kNumberInGroup = 13,
 };
-constexpr int kWaveIsStopped = 3;  // of kState
+constexpr int kWaveIsStopped = 3;  // value of kState
 enum DispatchInfo : int {
   kGroupSizes = 10,
   kGridSizes = 11,
@@ -57,7 +58,7 @@ constexpr uint32_t kDebugTrap = 1U << 10, kAssertTrap = 1U << 11, kTrap = 1U << 
                    kMemoryViolation = 1U << 13, kApertureViolation = 1U << 14,
                    kIllegalInstruction = 1U << 15;
 
-// X(member, function behind "amd_dbgapi_", version, result and parameters)
+// X(member, function name after "amd_dbgapi_", version, result and parameters)
 #define SONDE_DBGAPI_FUNCTIONS(X)                                                    \
   X(set_log_level, "0.54", void(int))                                                \
   X(initialize, "0.54", Status(Callbacks*))                                          \

@@ -23,12 +23,12 @@ std::string place_text(const CheckFinding& finding, uint64_t address) {
   return fmt::format("{}{:#x}", finding.is_local ? "LDS offset " : "", address);
 }
 
-// A scalar instruction is the whole wave's.
+// A scalar instruction belongs to the whole wave.
 std::string wave_text(bool is_scalar, uint64_t lane, uint64_t wave) {
   return is_scalar ? fmt::format("wave {}", wave) : fmt::format("lane {} of wave {}", lane, wave);
 }
 
-// How far an access out of bounds is from where it may go.
+// How far an access is out of bounds.
 void out_of_bounds(FaultReport& report, const std::string& kernel, const std::string& buffer) {
   const CheckFinding& finding = *report.finding;
   const uint64_t end = finding.begin + finding.bytes;

@@ -1,4 +1,4 @@
-// Reports on a screen: long lines broken at its width.
+// Reports on a terminal: long lines are wrapped.
 #include <algorithm>
 
 #include "base/strings.h"
@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kMostLabel = 16;  // "  likely cause  "
 constexpr size_t kLeastRoom = 32;
 
-// Where what follows a label begins, "  because       the ...", or the number of an argument; else
-// 4 behind the line's begin.
+// The column behind a label ("  likely cause  ", "  because       ") or an argument's number;
+// otherwise 4 columns more than the line's own indent.
 size_t indent_of(const std::string& line, size_t begin) {
   const size_t gap = line.find("  ", begin);
   const size_t text = gap == std::string::npos ? gap : line.find_first_not_of(' ', gap);

@@ -9,7 +9,7 @@ namespace sonde::fault {
 
 namespace {
 
-// An object or a list that is being written.
+// Builds a JSON object or list.
 class Json {
  public:
   explicit Json(char begin) : end_(begin == '{' ? '}' : ']') { out_ += begin; }
@@ -17,7 +17,7 @@ class Json {
   Json& number(const char* key, int64_t value) { return raw(key, std::to_string(value)); }
   Json& truth(const char* key, bool value) { return raw(key, value ? "true" : "false"); }
   Json& hex(const char* key, uint64_t value) { return raw(key, fmt::format("\"{:#x}\"", value)); }
-  // What is not there is null.
+  // A missing value is null.
   Json& raw(const char* key, const std::string& value) {
     if (out_.size() > 1) out_ += ", ";
     if (*key != '\0') out_ += json_quote(key) + ": ";
@@ -122,7 +122,7 @@ std::string group_json(const WaveGroup& group) {
   json.text("kernel", group.kernel).text("instruction", group.instruction);
   json.number("count", static_cast<int64_t>(group.waves.size()));
   const auto wave = [](const Wave& one) {
-    // The state is JSON itself.
+    // The state is already JSON.
     return Json('{').raw("lanes", list_of(one.lanes, lane_json)).raw("state", one.state).done();
   };
   return json.raw("waves", list_of(group.waves, wave)).done();

@@ -16,11 +16,11 @@ namespace sonde::fault {
 
 namespace {
 
-// errno: the process is not there, may not be looked at, or has not mapped that file.
+// Returns an errno if the process does not exist, may not be read, or has not mapped that file.
 int cannot_be_read(int64_t pid, const std::string& board_path) {
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   if (!maps) return errno == ENOENT ? ESRCH : errno;
-  // The folder may be known to the process by another name.
+  // The process may know the folder by another name.
   const std::string name = "/boards/" + std::filesystem::path(board_path).filename().string();
   for (std::string line; std::getline(maps, line);) {
     if (line.ends_with(name)) return 0;
@@ -39,7 +39,7 @@ int64_t read_from(int64_t pid, uint64_t address, void* to, size_t bytes) {
 
 LiveProcess::LiveProcess(const wire::Board& board, const std::string& board_path)
     : pid_(board.pid), trouble_(cannot_be_read(board.pid, board_path)), path_(board_path) {
-  // Where files of /proc can be read, the kernel may still refuse the memory.
+  // Even if files in /proc can be read, the kernel may refuse access to the memory.
   uint64_t probe = 0;
   if (trouble_ == 0 && read_from(pid_, 0, &probe, sizeof probe) == -EPERM) trouble_ = EPERM;
 }
@@ -58,7 +58,7 @@ bool LiveProcess::has_ended(uint64_t number) const {
 }
 
 std::optional<int64_t> LiveProcess::signal_value(uint64_t signal) const {
-  constexpr uint64_t kValue = 8;  // where it is in a signal of HSA
+  constexpr uint64_t kValue = 8;  // offset of the value in an HSA signal
   int64_t value = 0;
   if (read(signal + kValue, &value, sizeof value) != sizeof value) return std::nullopt;
   return value;

@@ -1,4 +1,4 @@
-// The memory of this process and of a child, read as that of a program that hangs.
+// The memory of this process and of a child, read like that of a program that hangs.
 #include "fault/live.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 namespace sonde::fault {
 namespace {
 
-// A file named as a board, mapped by this process.
+// A file with a board's name, mapped by this process.
 class LiveTest : public BoardFile {
  protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ TEST_F(LiveTest, ReadsAsFarAsThereIsMemory) {
   ::munmap(pages, 4096);
 }
 
-// Another process with the number of one that is gone: it has not mapped the board.
+// A process that reuses a pid has not mapped the board.
 TEST_F(LiveTest, LooksAtNoOtherProcess) {
   int unmapped[2];
   ASSERT_EQ(::pipe(unmapped), 0);

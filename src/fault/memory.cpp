@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPiece = uint64_t{1} << 20;
 
-// Allocations of the report, by what is likeliest to be looked at.
+// The report's allocations that arguments point to, the most interesting first.
 std::vector<const Allocation*> pointed_to(const FaultReport& report) {
   std::vector<const Allocation*> found;
   std::set<size_t> known;
@@ -33,10 +33,10 @@ bool is_zero(const char* bytes, size_t count) {
   return std::all_of(bytes, bytes + count, [](char c) { return c == 0; });
 }
 
-// Pages that hold something, each run of them as a piece.
+// Appends each run of nonzero pages as a piece.
 void keep_pages(uint64_t address, const std::string& bytes, std::vector<MemoryPiece>& pieces) {
   for (size_t at = 0; at < bytes.size();) {
-    // Pages as the memory has them, which need not begin where the allocation does.
+    // Real page boundaries; an allocation need not begin at one.
     const size_t length = std::min<size_t>(kPage - (address + at) % kPage, bytes.size() - at);
     if (!is_zero(bytes.data() + at, length)) {
       const bool goes_on =

@@ -1,4 +1,4 @@
-// Memory of the process that a report is about: what the buffers of its kernels hold, for a core.
+// Memory of the process that a report is about: the contents of its kernels' buffers, for a core.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ struct MemoryPiece {
 };
 struct KeptMemory {
   std::vector<MemoryPiece> pieces;  // pages that are not all zero
-  size_t buffers = 0;               // that were read
-  uint64_t left_out = 0;            // bytes beyond the most that is kept
-  std::string trouble;              // why a buffer could not be read; the first
+  size_t buffers = 0;               // buffers read
+  uint64_t left_out = 0;            // bytes beyond the limit
+  std::string trouble;              // why a buffer could not be read; the first such error
 };
 
-// The allocations that arguments of dispatches in flight point to, those of the report's kernel
-// first, and not those that were freed.
+// The live allocations that arguments of dispatches in flight point to, those of the report's
+// kernel first.
 KeptMemory memory_of(const FaultReport& report, const LiveProcess& process,
                      uint64_t most_bytes = uint64_t{256} << 20);
 
-// Bytes as text, 16 a line, with the characters that they are.
+// A hex dump, 16 bytes a line, with the characters.
 std::string dump_text(uint64_t address, const std::string& bytes);
 
 }  // namespace sonde::fault

@@ -1,5 +1,5 @@
-// A program that crashed while OpenCL kernels ran, from its board of them (wire/cl_board.h): the
-// device may be the CPU itself, as PoCL's.
+// A program that crashed while OpenCL kernels ran, reported from their board (wire/cl_board.h): the
+// device may be the CPU itself, as with PoCL.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace sonde::fault {
 
-// The files of such boards of a session.
+// A session's files of such boards.
 std::vector<std::string> list_cl_boards(const std::string& session);
 Result<std::unique_ptr<wire::ClBoard>> read_cl_board(const std::string& path);
 
-// Kernels that were launched and not seen to be over.
+// Kernels that were launched and not seen to end.
 size_t in_flight(const wire::ClBoard& board);
 
 FaultReport opencl_crash(const wire::ClBoard& board, const std::string& program,

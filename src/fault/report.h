@@ -1,5 +1,5 @@
-// FaultReport: what is known of a failure of a GPU, or of a program with work on one, as values.
-// Composed from a board (compose.h), shown by text.h and json.h, stored by the recorder.
+// FaultReport: what is known about the failure of a GPU, or of a program that uses one, as plain
+// values. Composed from a board (compose.h), shown by text.h and json.h, stored by the recorder.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,31 @@
 namespace sonde::fault {
 
 struct StackFrame {
-  std::string function, file, module;  // what is not known is ""
+  std::string function, file, module;  // "" if unknown
   int64_t line = 0;
   bool is_python = false;
-  bool is_runtime = false;  // of ROCm itself
+  bool is_runtime = false;  // part of ROCm itself
 };
 
 struct Allocation {
   uint64_t address = 0, bytes = 0;
   int gpu = -1;
-  bool locked = false;                  // host memory of the program's, made known to the GPU
-  int64_t made_ns = 0, freed_ns = 0;    // CLOCK_MONOTONIC; freed 0: not
+  bool locked = false;                  // host memory that the program registered for the GPU
+  int64_t made_ns = 0, freed_ns = 0;    // CLOCK_MONOTONIC; freed 0: not freed
   std::string call;                     // "hipMalloc"
-  std::vector<StackFrame> made, freed;  // the calls of the runtime are left out
+  std::vector<StackFrame> made, freed;  // without the runtime's frames
 };
 
-// Where an address lies to an allocation.
+// The position of an address relative to an allocation.
 struct Place {
-  size_t allocation = 0;  // in the report's list
+  size_t allocation = 0;  // index into the report's list
   int64_t offset = 0;     // from its begin; may be before or behind it
 };
 
 struct Argument {
   std::string name, type, kind;  // "global_buffer", "by_value", "hidden_..."
   uint32_t offset = 0, bytes = 0;
-  std::string value;  // as text; "" where it is not known
+  std::string value;  // as text; "" if unknown
   uint64_t word = 0;  // of a pointer
   bool is_pointer = false;
   std::optional<Place> place;
@@ -42,24 +42,24 @@ struct Argument {
 
 struct Dispatch {
   uint64_t number = 0;
-  std::string kernel, name;  // mangled, demangled; "" where no code object has it
-  uint64_t object = 0;       // of the kernel, as the packet has it
+  std::string kernel, name;  // mangled, demangled; "" if no code object has it
+  uint64_t object = 0;       // the kernel object in the packet
   int gpu = -1;
   uint64_t queue = 0;
   uint64_t packet = 0;
   uint32_t grid[3] = {}, group[3] = {};
   uint32_t group_bytes = 0, private_bytes = 0;
   int64_t launched_ns = 0, ended_ns = 0;
-  std::string call;                // that launched it
-  std::vector<StackFrame> launch;  // from the program's call on; empty where it was not kept
+  std::string call;                // the runtime call that launched it
+  std::vector<StackFrame> launch;  // from the program's call outwards; empty if it was not kept
   std::vector<Argument> arguments;
   std::string no_arguments;  // why there are none, or not all
   std::optional<size_t> code_object;
 };
 
 struct CodeObject {
-  std::string uri, file;  // the file that it is in, or a copy; "" where its bytes are not to be had
-  uint64_t offset = 0, bytes = 0;  // in that file
+  std::string uri, file;  // the file that contains it, or a copy; "" if its bytes are not available
+  uint64_t offset = 0, bytes = 0;  // within that file
   uint64_t base = 0, loaded_bytes = 0;
   int64_t delta = 0;
   std::string saved;  // the file it was saved as
@@ -69,127 +69,128 @@ struct DisassemblyLine {
   uint64_t address = 0, offset = 0;  // offset: from the kernel's first instruction
   std::string text;
   bool is_pc = false;
-  std::string file, source;  // the line that it was made from, and its text; "" where not known
+  std::string file, source;  // its source line and that line's text; "" if unknown
   int64_t line = 0;
 };
 
-// Waves that stand at the same place for the same reason.
+// Waves that stopped at the same place for the same reason.
 struct WaveLane {
   unsigned lane = 0;
-  uint64_t address = 0;  // that it was about to touch
+  uint64_t address = 0;  // that it was about to access
 };
-// What the software GPU found with --check (softgpu/isa/WAVES.md).
+// A finding of the software GPU's --check (softgpu/isa/WAVES.md).
 struct CheckFinding {
   std::string kind;       // "out_of_bounds", "use_after_free", "uninitialised_read", "race"
   std::string access;     // "load", "store", "atomic"
   bool is_local = false;  // in LDS; addresses are offsets there
-  uint64_t begin = 0, address = 0;  // of the lane's access, and its first byte that is wrong
+  uint64_t begin = 0, address = 0;  // begin of the lane's access, and its first invalid byte
   uint64_t bytes = 0, lane = 0, lanes = 0, wave = 0;
-  uint64_t local_bytes = 0;                               // LDS of the work group
-  uint64_t other_pc = 0, other_wave = 0, other_lane = 0;  // of a race
-  bool is_scalar = false, other_is_scalar = false;        // of a whole wave, not of the lane
+  uint64_t local_bytes = 0;                               // LDS of the work-group
+  uint64_t other_pc = 0, other_wave = 0, other_lane = 0;  // the other access of a race
+  bool is_scalar = false, other_is_scalar = false;        // by the whole wave, not by one lane
   std::string other_access, other_instruction;
-  uint64_t kernel_object = 0, kernarg = 0;  // of the dispatch, where it went on
-  std::string arguments;                    // its bytes in hexadecimal
+  uint64_t kernel_object = 0, kernarg = 0;  // of the dispatch, if it continued
+  std::string arguments;                    // the kernarg segment in hexadecimal
 };
 struct Wave {
   uint64_t group = 0, group_id[3] = {}, number = 0;
   uint64_t pc = 0, offset = 0, exec = 0;
   std::string why, kernel;
-  uint64_t kernel_object = 0;  // where the kernel's name is not known
+  uint64_t kernel_object = 0;  // in case the kernel's name is unknown
   uint64_t dispatch = 0;
   uint64_t trap = 0;
-  std::string state;            // the line itself: all registers, as JSON
-  std::vector<WaveLane> lanes;  // of a memory access that failed
+  std::string state;            // the line of the file: all registers, as JSON
+  std::vector<WaveLane> lanes;  // of a failed memory access
   int64_t pid = 0;
   int gpu = -1;
   int64_t time_ns = 0;
   std::optional<CheckFinding> finding;
 };
 struct WaveGroup {
-  uint64_t pc = 0, entry = 0;  // entry: the kernel's first instruction; 0 where it is not known
+  uint64_t pc = 0, entry = 0;  // entry: the kernel's first instruction; 0 if unknown
   std::string why, kernel, instruction;
   std::vector<Wave> waves;
-  std::string function;  // mangled: the kernel, or what it calls; "" where it is not known
+  std::string function;  // mangled: the kernel, or a function that it calls; "" if unknown
   std::vector<DisassemblyLine> disassembly;
   uint64_t offset() const { return entry != 0 ? pc - entry : 0; }
 };
 
-// What a wave did that left its LDS or private memory, or that the hardware refused an address.
+// An access outside of a wave's LDS or private memory, or one that the hardware rejected.
 struct Violation {
   enum class Kind : uint8_t { kMisaligned, kOutsideLds, kOutsidePrivate } kind;
-  unsigned lane = 0;     // the first that did
-  uint64_t address = 0;  // within LDS or private memory, else as it is
-  uint32_t bytes = 0;    // of the access
-  uint64_t room = 0;     // bytes of LDS, or of a lane's private memory; 0: in neither
+  unsigned lane = 0;     // the first such lane
+  uint64_t address = 0;  // within LDS or private memory, else the full address
+  uint32_t bytes = 0;    // size of the access
+  uint64_t room = 0;     // size of LDS, or of a lane's private memory; 0: in neither
 };
 
-// A packet that will count a signal down when it is over.
+// A packet that will decrement a signal when it completes.
 struct Completer {
   uint64_t queue = 0, packet = 0;
-  std::string kernel;  // "" of a barrier
+  std::string kernel;  // "" for a barrier
 };
 struct AwaitedSignal {
   uint64_t handle = 0;
-  std::optional<int64_t> value;  // nothing where it could not be read
-  std::vector<Completer> by;     // of what is in flight
+  std::optional<int64_t> value;  // nothing if it could not be read
+  std::vector<Completer> by;     // packets in flight
 };
-// What holds a queue: a barrier whose signals have not come.
+// What blocks a queue: a barrier that waits for signals.
 struct QueueWait {
   int gpu = -1;
   uint64_t queue = 0, packet = 0;
-  bool any = false;      // one signal will do
-  bool certain = false;  // something in the queue is known not to be over
-  int64_t ahead = 0;     // dispatches before it that have not ended
+  bool any = false;      // one signal suffices
+  bool certain = false;  // some packet in the queue has certainly not completed
+  int64_t ahead = 0;     // unfinished dispatches before it
   std::vector<AwaitedSignal> signals;
 };
 
-// A call of a rank on a communicator, as its process has published it.
+// A rank's call on a communicator, as published by its process.
 struct RankCall {
-  uint64_t communicator = 0;  // the same in all its ranks
+  uint64_t communicator = 0;  // the same in all ranks of the communicator
   int ranks = 0, rank = 0;
   std::string host;
   int64_t pid = 0;
   bool process_ended = false;
-  uint64_t sequence = 0;  // 0: it is what makes the communicator
+  uint64_t sequence = 0;  // 0: the call that creates the communicator
   std::string name;
   uint64_t count = 0;
   int type = -1, root = -1;
-  bool is_open = false;           // not over, as far as is known
-  std::vector<StackFrame> stack;  // of each rank's newest, and of the oldest that is open
+  bool is_open = false;           // still open, as far as known
+  std::vector<StackFrame> stack;  // for each rank's newest call, and its oldest open one
 };
 
-// A rank that has not come to a collective, and what it called last on that communicator.
+// A rank that is missing in a collective, and its last call on that communicator.
 struct LateRank {
   int rank = 0;
   int64_t pid = 0;
-  bool ended = false;  // its process
-  uint64_t calls = 0;  // so many; 0: it has made the communicator only
+  bool ended = false;  // its process has ended
+  uint64_t calls = 0;  // number of calls; 0: it has only created the communicator
   std::string call;    // "ncclAllReduce of 1024 elements"
   std::vector<StackFrame> stack;
 };
 struct CollectiveWait {
   int ranks = 0;          // of the communicator
-  uint64_t sequence = 0;  // of the call that some wait in
+  uint64_t sequence = 0;  // of the call in which others wait
   std::string call;
-  std::vector<int> arrived, unknown;  // unknown: of no process that is watched here
+  std::vector<int> arrived, unknown;  // unknown: in no process that is watched here
   std::vector<LateRank> late;
-  bool differs = false;  // `late` are all: they have called different things
+  bool differs = false;  // `late` has all ranks: they called different things
 };
 
-// A thread of the program at the moment.
+// A thread of the program at one moment.
 struct HostThread {
   int64_t tid = 0;
-  std::string name, call;  // call: of the runtime, that it is in
-  uint32_t runs = 0;       // enum wire::BoardThreadState: its stack is not known, or about that
+  std::string name, call;  // call: the runtime call that it is in
+  // Enum wire::BoardThreadState: says whether its stack is known, and exact.
+  uint32_t runs = 0;
   std::vector<StackFrame> stack;
 };
 
-// A side of a call that copies, fills or frees memory.
+// One operand of a call that copies, fills or frees memory.
 struct CallSide {
   std::string verb;  // "writes", "reads" or "frees"
   uint64_t address = 0;
-  std::optional<Place> place;  // in an allocation that lives, or did
+  std::optional<Place> place;  // in a live or freed allocation
 };
 
 struct FaultReport {
@@ -205,39 +206,41 @@ struct FaultReport {
   std::string reason;
   int64_t time_ns = 0;
   std::string cause, evidence, advice;
-  std::vector<Allocation> allocations;  // those that something refers to
+  std::vector<Allocation> allocations;  // those that the report refers to
   std::optional<Place> nearest;
   std::vector<Dispatch> in_flight;  // the oldest first
-  std::optional<size_t> culprit;    // of those
-  std::string how_sure;             // why it is that one
+  std::optional<size_t> culprit;    // index into in_flight
+  std::string how_sure;             // why it is this one
   std::vector<Dispatch> finished;   // the newest first
   std::vector<CodeObject> code_objects;
-  std::string function;  // that the disassembly is of
+  std::string function;  // the function that is disassembled
   std::vector<DisassemblyLine> disassembly;
   std::vector<WaveGroup> waves;
   std::optional<Violation> violation;
   std::string assertion;  // the text of a failed assert()
-  std::string page;       // what GPU and process have mapped at the address; "" = not known
-  std::optional<CheckFinding> finding;  // where that is what is told
+  std::string page;       // what the GPU and the process have mapped at the address; "" = unknown
+  std::optional<CheckFinding> finding;  // if that is what is reported
   std::string no_waves;                 // why there are none, or not all, and how to get them
-  std::vector<QueueWait> waits;         // of a program that goes on
-  std::vector<size_t> cycle;  // of those, each of which waits for the next, the last for the first
+  std::vector<QueueWait> waits;         // of a program that still runs
+  // Indexes into `waits`: each waits for the next, the last one for the first.
+  std::vector<size_t> cycle;
   std::vector<CollectiveWait> collectives;
-  std::vector<RankCall> rank_calls;  // on the process's communicators, the newest of each rank
-  std::vector<HostThread> threads;   // whose stacks have frames of the program
-  size_t other_threads = 0;          // of the runtimes
-  std::string no_threads;            // why they are not known
-  // Of the GPUs, and of the kernels in the program's file, where none of them is for a GPU.
+  std::vector<RankCall> rank_calls;  // on the process' communicators, the newest of each rank
+  std::vector<HostThread> threads;   // threads whose stacks contain frames of the program
+  size_t other_threads = 0;          // threads of the runtimes
+  std::string no_threads;            // why they are unknown
+  // The architectures of the GPUs and of the kernels in the program's file, if none match.
   std::string wrong_architecture;
-  std::string no_waits;  // why it is not known what queues wait for
-  // The call into HIP that failed last.
+  std::string no_waits;  // why it is unknown what queues wait for
+  // The last failed HIP call.
   std::string call;
   int call_code = 0;
   std::vector<StackFrame> call_stack;
-  uint64_t call_bytes = 0;           // 0: it has no such argument
-  std::vector<CallSide> call_sides;  // of those in buffers
-  bool call_misuses_memory = false;  // one of them is freed, or too small: that is the cause
-  bool call_lacks_code = false;      // it was to launch what the GPU has no code for: nothing ran
+  uint64_t call_bytes = 0;           // 0: the call has no size argument
+  std::vector<CallSide> call_sides;  // operands that are in buffers
+  bool call_misuses_memory = false;  // an operand is freed, or too small: that is the cause
+  // It should launch a kernel that has no code for the GPU: nothing ran.
+  bool call_lacks_code = false;
 };
 
 }  // namespace sonde::fault

@@ -11,9 +11,9 @@ namespace sonde::fault {
 
 namespace {
 
-constexpr size_t kMostLines = 1 << 20;  // of a source file that is read
+constexpr size_t kMostLines = 1 << 20;  // of a source file
 
-// A file that was named from where the compiler ran is not found from here.
+// Makes a path absolute that is relative to the compiler's working directory.
 std::string whole_path(const char* file, Dwarf_Die* unit) {
   Dwarf_Attribute attribute;
   const char* folder = file[0] != '/' && dwarf_attr(unit, DW_AT_comp_dir, &attribute) != nullptr
@@ -35,7 +35,7 @@ struct SourceLines::Debug {
 
 SourceLines::SourceLines(const std::vector<uint8_t>& bytes) : debug_(std::make_unique<Debug>()) {
   elf_version(EV_CURRENT);
-  // libelf does not write to memory that it only reads.
+  // libelf does not write to memory that is opened for reading.
   auto* image = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
   debug_->elf = elf_memory(image, bytes.size());
   if (debug_->elf != nullptr) {
@@ -70,7 +70,7 @@ std::optional<CodeFunction> SourceLines::function_at(uint64_t address) const {
   return std::nullopt;
 }
 
-// clang writes no index of addresses, so each unit is asked.
+// clang emits no address index, so all units are searched.
 SourceLine SourceLines::at(uint64_t address) {
   SourceLine found;
   if (debug_->dwarf == nullptr) return found;

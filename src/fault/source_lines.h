@@ -1,5 +1,5 @@
-// The functions and the lines of source that instructions were made from, by the symbols and the
-// debug information of their code object. Used by code.cpp.
+// The functions and source lines of instructions, from the symbols and the debug information of
+// their code object. Used by code.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace sonde::fault {
 
 struct SourceLine {
-  std::string file, text;  // text: "" where the file is not to be read
-  int64_t line = 0;        // 0: not known
+  std::string file, text;  // text: "" if the source file cannot be read
+  int64_t line = 0;        // 0: unknown
 };
 
-// A function that is not inlined, by the file's symbols.
+// A function that is not inlined, from the file's symbols.
 struct CodeFunction {
   std::string name;  // mangled
   uint64_t begin = 0, end = 0;
@@ -24,12 +24,12 @@ struct CodeFunction {
 
 class SourceLines {
  public:
-  // The bytes, an ELF file, have to outlive it. Without debug information nothing is known.
+  // `bytes`, an ELF file, must outlive this object. Without debug information nothing is found.
   explicit SourceLines(const std::vector<uint8_t>& bytes);
   ~SourceLines();
   SourceLines(SourceLines&&) noexcept;
 
-  // Of an address as the file has it.
+  // For an address in the file.
   SourceLine at(uint64_t address);
   std::optional<CodeFunction> function_at(uint64_t address) const;
 
@@ -38,7 +38,7 @@ class SourceLines {
   std::string text_of(const std::string& file, int64_t line);
 
   std::unique_ptr<Debug> debug_;
-  std::map<std::string, std::vector<std::string>> files_;  // that were read
+  std::map<std::string, std::vector<std::string>> files_;  // cache of source files
 };
 
 }  // namespace sonde::fault

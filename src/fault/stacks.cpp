@@ -14,7 +14,7 @@ namespace sonde::fault {
 
 namespace {
 
-// LEB128; 0 where the bytes end too early.
+// LEB128; 0 if the bytes end too early.
 uint64_t take_number(std::string_view& bytes) {
   uint64_t value = 0;
   for (unsigned shift = 0; !bytes.empty() && shift < 64; shift += 7) {
@@ -41,7 +41,7 @@ bool is_libc(const StackFrame& frame) {
   return starts_with_any(name, {"libc.so", "libpthread.so", "ld-linux", "linux-vdso"});
 }
 
-// What the program got from a header of HIP's stands for the call itself.
+// Inline functions of HIP's headers count as the call itself.
 bool is_of_header(const StackFrame& frame) {
   return frame.file.find("/hip/") != std::string::npos && frame.file.ends_with(".h");
 }
@@ -82,14 +82,14 @@ NamedStack name_stack(const wire::BoardStack& stack, const Board& board, const N
       frames.push_back({fmt::format("{:#x}", offset), "", "", 0, false, false});
     }
   }
-  // A thread that waits does so in libc, for the runtime.
+  // A waiting thread is in libc, called by the runtime.
   auto begin = std::find_if_not(frames.begin(), frames.end(), is_libc);
   if (begin == frames.end() || !begin->is_runtime) begin = frames.begin();
   const auto user = std::find_if(begin, frames.end(), [](const StackFrame& frame) {
     return !frame.is_runtime && !is_of_header(frame);
   });
   NamedStack named;
-  // Between the two may be ours, which passes the call on.
+  // Our own frames, which pass the call on, may be in between.
   for (auto frame = user; frame != begin && named.call.empty();) {
     --frame;
     if (!frame->is_runtime || frame->module.find("/libsonde-") != std::string::npos) continue;
@@ -98,7 +98,7 @@ NamedStack name_stack(const wire::BoardStack& stack, const Board& board, const N
     }
     if (named.call.empty()) named.call = frame->function;
   }
-  // A call that the program makes by its name comes through ours.
+  // Calls that the program makes by name go through our functions.
   std::copy_if(user, frames.end(), std::back_inserter(named.frames), [](const StackFrame& frame) {
     return frame.module.find("/libsonde-") == std::string::npos;
   });
@@ -126,7 +126,7 @@ void list_threads(const Board& board, const Namer& namer, FaultReport& report) {
 
 std::string first_line(const std::vector<StackFrame>& frames) {
   if (frames.empty()) return {};
-  // Of a Python program, what is between it and the runtime is nobody's to change.
+  // In a Python program, the user cannot change the native frames between Python and the runtime.
   const auto python = std::find_if(frames.begin(), frames.end(),
                                    [](const StackFrame& frame) { return frame.is_python; });
   const StackFrame& frame = python != frames.end() ? *python : frames.front();

@@ -9,8 +9,7 @@
 namespace sonde::fault {
 namespace {
 
-// The stack of main(), which has called into the runtime; what was known of the call when it was
-// taken.
+// The stack of main(), which called into the runtime, and the call's name, if it was known.
 NamedStack named(const char* inner, const char* call,
                  const char* runtime = "/opt/rocm/lib/libamdhip64.so.6") {
   Board board;

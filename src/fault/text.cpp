@@ -172,7 +172,7 @@ void Text::queues() {
   for (const QueueWait& wait : report_.waits) {
     const std::string ahead =
         wait.ahead == 0 ? "" : fmt::format(", behind {} in flight", wait.ahead);
-    // The last that was heard of the queue: its signals may have come, and have been used again.
+    // The newest packet known of the queue: its signals may have come, and may be in use again.
     const char* doubt = wait.certain ? "" : ", unless it is over, which nothing behind it tells";
     line("  queue {} of GPU {}, at packet {}{}, a barrier for {}{}", wait.queue, wait.gpu,
          wait.packet, ahead,

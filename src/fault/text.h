@@ -1,4 +1,4 @@
-// The report as text for people, and as JSON for programs: the same facts, times in nanoseconds.
+// The report as text for people, and as JSON for programs: the same facts; times in nanoseconds.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 namespace sonde::fault {
 
 struct TextOptions {
-  bool all = false;  // every wave with its registers, not only one for each place
+  bool all = false;  // every wave with its registers, not only one per place
 };
 
 std::string text_of(const FaultReport& report, const TextOptions& options);
 std::string json_of(const FaultReport& report);
 
-// Reports of several processes that were kept, each in a file, and what their ranks know together.
+// Stored reports of several processes, one file each, and what follows from all ranks together.
 struct KeptReport {
   std::string file;
   int64_t pid = 0;
@@ -26,13 +26,13 @@ std::string joined_text_of(const std::vector<KeptReport>& reports,
 std::string joined_json_of(const std::vector<KeptReport>& reports,
                            const std::vector<CollectiveWait>& waits);
 
-// Lines of such a text that are wider than `width` columns, broken between words and indented; what
-// has no gap stays whole. No width, or less than 48: the text as it is.
+// Wraps lines wider than `width` columns between words, and indents the rest; what has no gap stays
+// whole. Without a width, or below 48, the text is unchanged.
 std::string fitted(const std::string& text, size_t width);
-// The same for what is behind `fd`; as it is where that is no terminal.
+// The same for the terminal at `fd`; unchanged if it is not a terminal.
 std::string fitted_to_terminal(const std::string& text, int fd);
 
-// As AMD's debug agent prints it (agent_text.cpp): what stopped, and each wave.
+// In the format of AMD's debug agent (agent_text.cpp): what stopped, and each wave.
 std::string agent_text_of(const FaultReport& report, const TextOptions& options);
 
 }  // namespace sonde::fault

@@ -17,7 +17,7 @@ bool is_mapped(const std::vector<MemoryMap>& maps, uint64_t address) {
   });
 }
 
-// Of the lanes the first that touches what is not there; without any, the instruction itself.
+// The first unmapped address that a lane accesses; if there is none, the instruction's own address.
 uint64_t address_of(const Wave& wave, CodeObjects& code, const std::vector<MemoryMap>& maps) {
   if (wave.finding) return wave.finding->address;
   const auto lanes = touched_by(wave, code);

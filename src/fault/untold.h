@@ -1,6 +1,6 @@
-// Memory faults that the program's runtime does not tell of: ROCr 5.2 looks for them only where it
-// sleeps, and it never does while a handler waits for a signal without an event. The waves of the
-// software GPU show them all the same.
+// Memory faults that the program's runtime does not report: ROCr 5.2 checks for them only where it
+// sleeps, which it never does while a handler waits for a signal without an event. The software
+// GPU's waves show them nevertheless.
 #pragma once
 
 #include "fault/board.h"
@@ -10,8 +10,8 @@
 
 namespace sonde::fault {
 
-// Writes into the copy of the board what the process would have: the fault of this wave, and the
-// arguments of what is in flight.
+// Adds to the copy of the board what the process would have written: the fault of this wave, and
+// the arguments of the dispatches in flight.
 void add_untold(const Wave& wave, CodeObjects& code, const LiveProcess& process, Board& board);
 
 }  // namespace sonde::fault

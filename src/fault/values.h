@@ -1,4 +1,4 @@
-// A kernel's argument as text, by its type where that is known. Used by compose.cpp.
+// A kernel argument as text, by its type if that is known. Used by compose.cpp.
 #pragma once
 
 #include <cstdint>

@@ -11,14 +11,14 @@ namespace {
 
 using gpu::Format;
 
-// Where ROCr has the driver put LDS and private memory in the address space of flat instructions;
-// the software GPU has them there, too.
+// Where ROCr has the driver place LDS and private memory in the flat address space; the software
+// GPU does the same.
 constexpr uint64_t kLdsAperture = 0x10000, kPrivateAperture = 0x20000;
 constexpr unsigned kLanes = 64;
 
 bool has(std::string_view name, std::string_view part) { return name.find(part) != name.npos; }
 
-// "global_atomic_add", "ds_add_rtn_u32"; of LDS all are but those that load, store or exchange
+// "global_atomic_add", "ds_add_rtn_u32"; for LDS everything that does not load, store or exchange
 // lanes.
 bool is_atomic(const gpu::Instruction& instruction) {
   const std::string_view name = instruction.opcode->name;
@@ -30,7 +30,8 @@ bool is_atomic(const gpu::Instruction& instruction) {
   return false;
 }
 
-// Of a lane: "global_atomic_add_x2", "ds_read_b64", "buffer_store_dwordx4", "flat_load_ushort".
+// Size of one lane's access: "global_atomic_add_x2", "ds_read_b64", "buffer_store_dwordx4",
+// "flat_load_ushort".
 uint32_t access_bytes(std::string_view name) {
   struct Size {
     const char* part;
@@ -47,7 +48,7 @@ uint32_t access_bytes(std::string_view name) {
   return 4;
 }
 
-// An access of one lane, as far as the instruction and the registers tell.
+// An access of one lane, as far as the instruction and the registers show.
 class Access {
  public:
   Access(const gpu::Instruction& instruction, const WaveRegisters& registers)
@@ -77,7 +78,7 @@ class Access {
   }
 
  private:
-  // Private memory has the dwords of 64 lanes side by side, so a wave's offset is 64 of a lane's.
+  // Private memory interleaves the dwords of 64 lanes, so a wave's offset is 64 times a lane's.
   uint32_t buffer_offset(unsigned lane) const {
     const auto& how = instruction_.modifiers;
     uint32_t offset = how.scalar_offset ? scalar(*how.scalar_offset) / kLanes : 0;

@@ -1,4 +1,4 @@
-// What a wave that stopped at an aperture violation was about to do, from its instruction and its
+// What a wave that stopped at an aperture violation was about to access, from its instruction and
 // registers. Used by compose.cpp and cause.cpp.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace sonde::fault {
 
-// `private_bytes`: of a lane, as the dispatch has it. Nothing where no lane did anything wrong.
+// `private_bytes`: per lane, from the dispatch. Nothing if no lane violated anything.
 std::optional<Violation> find_violation(const Wave& wave, uint32_t private_bytes,
                                         CodeObjects& code);
 
-// The first among those that stopped.
+// The first violation among waves that stopped.
 std::optional<Violation> first_violation(const std::vector<WaveGroup>& waves,
                                          uint32_t private_bytes, CodeObjects& code);
 

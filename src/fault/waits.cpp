@@ -15,11 +15,11 @@ namespace {
 constexpr size_t kMostCompleters = 16;
 constexpr size_t kNobody = static_cast<size_t>(-1);
 
-// A packet that is not known to be over.
+// A packet that may not have completed yet.
 struct Packet {
   uint32_t position = 0;
   uint64_t completion = 0;
-  uint64_t order = 0;  // dispatches that were noted before it
+  uint64_t order = 0;  // number of dispatches noted before it
   const wire::BoardBarrier* barrier = nullptr;
   const wire::BoardDispatch* dispatch = nullptr;
 };
@@ -64,10 +64,12 @@ class Finder {
   const wire::Board& board_;
   const SignalValue& read_;
   const std::function<std::string(const wire::BoardDispatch&)>& kernel_name_;
-  std::array<std::vector<Packet>, wire::kBoardQueues> queues_;  // each in its order
-  std::array<size_t, wire::kBoardQueues> held_;                 // its place among the waits
-  std::array<size_t, wire::kBoardQueues> blocked_at_;           // the barrier, among its packets
-  std::vector<size_t> places_;                                  // of the queue, of each wait
+  std::array<std::vector<Packet>, wire::kBoardQueues> queues_;  // of each queue, in queue order
+  // Of each queue: index into the waits.
+  std::array<size_t, wire::kBoardQueues> held_;
+  // Of each queue: its blocking barrier, as an index into its packets.
+  std::array<size_t, wire::kBoardQueues> blocked_at_;
+  std::vector<size_t> places_;  // the queue of each wait
   std::map<uint64_t, std::vector<Source>> sources_;
   std::map<uint64_t, std::optional<int64_t>> values_;
   Waits waits_;
@@ -100,8 +102,8 @@ void Finder::collect() {
   }
 }
 
-// A barrier has ended where its signal came down. A signal at 2 waits for two packets at most:
-// those that were written last, so an earlier one that completes it too is over.
+// Removes completed barriers. A signal with value 2 still waits for at most two packets: the last
+// ones written, so an earlier packet that completes it, too, has ended.
 void Finder::drop_those_over() {
   std::map<uint64_t, std::vector<std::pair<uint64_t, const wire::BoardBarrier*>>> by_signal;
   for (const auto& packets : queues_) {
@@ -114,7 +116,8 @@ void Finder::drop_those_over() {
   for (auto& [signal, packets] : by_signal) {
     const auto value = value_of(signal);
     if (!value) continue;
-    // The latest first. Of a dispatch and a barrier with the same order, the dispatch came later.
+    // The latest first. Of a dispatch and a barrier with the same order, the dispatch is the later
+    // one.
     std::sort(packets.begin(), packets.end(), [](const auto& a, const auto& b) {
       if (a.first != b.first) return a.first > b.first;
       if ((a.second == nullptr) != (b.second == nullptr)) return a.second == nullptr;
@@ -148,7 +151,7 @@ bool Finder::is_satisfied(const wire::BoardBarrier& barrier) {
   return barrier.any != 0 ? any || all : all;
 }
 
-// Something of the queue, from a place on, that has not ended for sure.
+// Whether a packet of the queue, from an index on, has certainly not ended.
 bool Finder::is_certain(size_t queue, size_t from) {
   const auto& packets = queues_[queue];
   return std::any_of(packets.begin() + static_cast<std::ptrdiff_t>(from), packets.end(),
@@ -184,7 +187,7 @@ QueueWait Finder::wait_of(size_t queue, const Packet& packet) {
   return wait;
 }
 
-// The first barrier whose signals have not come: nothing behind it has begun.
+// Finds the first barrier whose signals have not come: nothing behind it has begun.
 void Finder::find_held(size_t queue) {
   const auto& packets = queues_[queue];
   for (size_t i = 0; i < packets.size(); ++i) {
@@ -201,7 +204,8 @@ void Finder::find_held(size_t queue) {
   }
 }
 
-// The wait that a signal depends on, if all that could complete it stands behind one.
+// The wait that a signal depends on, if everything that could complete it is behind a blocking
+// barrier.
 size_t Finder::holder_of(const AwaitedSignal& signal, const std::vector<bool>& stuck) const {
   size_t holder = kNobody;
   for (const Source& source : sources_of(signal.handle)) {
@@ -221,8 +225,8 @@ bool Finder::can_go_on(const QueueWait& wait, const std::vector<bool>& stuck) co
                   : std::all_of(wait.signals.begin(), wait.signals.end(), may_come);
 }
 
-// Whoever may go on lets others go on. Where some are left, following what each waits for comes
-// back to one of them.
+// Repeatedly removes queues that can continue, since they let others continue. Among those that
+// remain, following what each waits for leads to a cycle.
 void Finder::find_cycle() {
   std::vector<bool> stuck(waits_.queues.size(), true);
   for (bool changed = true; changed;) {
@@ -259,7 +263,7 @@ Waits find_waits(const wire::Board& board, const SignalValue& value_of,
 
 bool is_held(const std::vector<QueueWait>& waits, const Dispatch& dispatch) {
   return std::any_of(waits.begin(), waits.end(), [&](const QueueWait& wait) {
-    // Positions are known by their low 32 bits.
+    // Only the low 32 bits of positions are known.
     const auto distance = static_cast<int32_t>(static_cast<uint32_t>(dispatch.packet) -
                                                static_cast<uint32_t>(wait.packet));
     return wait.queue == dispatch.queue && distance > 0;

@@ -12,18 +12,18 @@
 
 namespace sonde::fault {
 
-// The value of a signal at the moment; nothing where it cannot be read.
+// A signal's current value; nothing if it cannot be read.
 using SignalValue = std::function<std::optional<int64_t>(uint64_t signal)>;
 
 struct Waits {
-  std::vector<QueueWait> queues;  // that a barrier holds, in the order of their places
-  std::vector<size_t> cycle;      // as the report's
+  std::vector<QueueWait> queues;  // queues blocked by a barrier, in the board's order
+  std::vector<size_t> cycle;      // as in the report
 };
-// `kernel_name` of a dispatch, by its place on the board.
+// `kernel_name` names the kernel of a dispatch on the board.
 Waits find_waits(const wire::Board& board, const SignalValue& value_of,
                  const std::function<std::string(const wire::BoardDispatch&)>& kernel_name);
 
-// Whether a dispatch stands behind the barrier that holds its queue.
+// Whether a dispatch is behind the barrier that blocks its queue.
 bool is_held(const std::vector<QueueWait>& waits, const Dispatch& dispatch);
 
 // "queue 1 waits at packet 5 for signal 0x7f00 (value 1), which packet 3 of queue 2 completes".

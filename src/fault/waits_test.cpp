@@ -1,4 +1,4 @@
-// Boards with queues that wait, made here, and the values of their signals.
+// Boards with waiting queues, made by hand, and the values of their signals.
 #include "fault/waits.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class WaitsTest : public testing::Test {
       board_->queues[i].id = i + 1;
     }
   }
-  // Places of queues begin at 0, their ids at 1.
+  // Indexes of queues begin at 0, their ids at 1.
   void barrier(uint8_t queue, uint32_t packet, std::vector<uint64_t> depends_on,
                uint64_t completion, bool any = false) {
     wire::BoardBarrier& entry = board_->barriers[board_->next_barrier];
@@ -75,7 +75,7 @@ TEST_F(WaitsTest, TwoQueuesWaitForEachOther) {
             "completes, packet 2 of queue 2");
 }
 
-// What completes the signal stands behind the barrier, not at it.
+// The packet that completes the signal is behind the barrier; it is not the barrier itself.
 TEST_F(WaitsTest, ACycleOfThreeThroughKernels) {
   values_ = {{0x10, 1}, {0x20, 1}, {0x30, 1}};
   barrier(0, 0, {0x20}, 0);
@@ -94,7 +94,7 @@ TEST_F(WaitsTest, AQueueThatWaitsForWhatStandsBehindIt) {
   EXPECT_EQ(cycle(), "queue 1 waits for itself: what it waits for stands behind that in it");
 }
 
-// A kernel before the barrier runs, and its end lets the other queue go on.
+// A kernel before the barrier runs, and its end lets the other queue continue.
 TEST_F(WaitsTest, ARunningKernelIsNoDeadlock) {
   values_ = {{0x10, 1}, {0x20, 1}};
   dispatch(0, 0, 0x10);
@@ -125,7 +125,7 @@ TEST_F(WaitsTest, OneOfTwoSignalsIsEnoughForABarrierOr) {
   EXPECT_EQ(cycle(), "queues 1 and 2 wait for each other");
 }
 
-// The host is no part of a cycle, and what waits for one in it is not either.
+// The host is not part of a cycle, nor is a queue that waits for a queue in it.
 TEST_F(WaitsTest, NamesOnlyTheQueuesOfTheCycle) {
   values_ = {{0x10, 1}, {0x20, 1}, {0x30, 1}, {0x40, 1}};
   barrier(0, 0, {0x10}, 0x30);
@@ -138,14 +138,14 @@ TEST_F(WaitsTest, NamesOnlyTheQueuesOfTheCycle) {
 
 TEST_F(WaitsTest, LeavesOutBarriersThatAreOver) {
   values_ = {{0x10, 0}, {0x20, 1}, {0x30, 1}};
-  barrier(0, 3, {0x20}, 0x10);  // its signal came down
+  barrier(0, 3, {0x20}, 0x10);  // its signal has come down
   EXPECT_TRUE(find().queues.empty());
   values_[0x10] = 1;
   EXPECT_EQ(find().queues.size(), 1U);
   board_->queues[0].consumed = 4;  // something behind it has ended
   EXPECT_TRUE(find().queues.empty());
   board_->queues[0].consumed = 3;
-  dispatch(1, 0, 0x10);  // a signal at 1 is the later packet's
+  dispatch(1, 0, 0x10);  // with the signal at 1, only the later packet is unfinished
   EXPECT_TRUE(find().queues.empty());
   values_[0x10] = 2;
   EXPECT_EQ(find().queues.size(), 1U);
@@ -153,7 +153,7 @@ TEST_F(WaitsTest, LeavesOutBarriersThatAreOver) {
   EXPECT_TRUE(find().queues.empty());
 }
 
-// Without a signal of its own, and with nothing behind it, it may be long over.
+// Without a signal of its own, and with nothing behind it, it may have completed long ago.
 TEST_F(WaitsTest, DoubtsTheLastThatWasHeardOfAQueue) {
   values_ = {{0x20, 1}};
   barrier(0, 0, {0x20}, 0);
@@ -163,7 +163,7 @@ TEST_F(WaitsTest, DoubtsTheLastThatWasHeardOfAQueue) {
   EXPECT_TRUE(find().queues[0].certain);
 }
 
-// Positions are kept by their low 32 bits.
+// Only the low 32 bits of positions are kept.
 TEST_F(WaitsTest, CountsOnBeyondFourThousandMillionPackets) {
   values_ = {{0x20, 1}};
   board_->queues[0].consumed = (uint64_t{1} << 32) - 2;

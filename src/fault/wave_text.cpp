@@ -1,4 +1,4 @@
-// The registers of a wave for people, eight words a line: the widest line has 80 columns.
+// A wave's registers for people, eight words a line: the widest line has 80 columns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +9,9 @@ namespace sonde::fault {
 
 namespace {
 
-constexpr size_t kWords = 8;  // a line
+constexpr size_t kWords = 8;  // per line
 
-// `label` is what stands before the line of the words from `at` on.
+// `label` returns the text in front of the line that begins with word `at`.
 template <typename Label>
 void put_words(std::string& out, const std::vector<uint32_t>& words, Label label) {
   for (size_t at = 0; at < words.size(); at += kWords) {

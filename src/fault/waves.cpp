@@ -12,9 +12,9 @@ namespace sonde::fault {
 
 namespace {
 
-constexpr size_t kMostDisassembled = 32;  // places
+constexpr size_t kMostDisassembled = 32;  // limit on places with disassembly
 
-// The lines are made by one program and have each key once, so nothing needs a tree of values.
+// One program writes these lines, with each key once, so a tree of values is not needed.
 std::string_view text_behind(std::string_view line, std::string_view key) {
   const std::string quoted = "\"" + std::string(key) + "\": ";
   const size_t at = line.find(quoted);
@@ -92,7 +92,7 @@ Wave read_wave(const std::string& line) {
   return wave;
 }
 
-// As the line has them: eight hexadecimal digits for each.
+// Eight hexadecimal digits per word, as in the file.
 std::vector<uint32_t> words_in(std::string_view digits) {
   std::vector<uint32_t> words;
   for (size_t at = 0; at + 8 <= digits.size(); at += 8) {
@@ -134,7 +134,7 @@ const gpu::Operand* address_operand(const gpu::Instruction& instruction) {
   return nullptr;
 }
 
-// Whoever asks again may find answers to the time before as well.
+// A repeated request may find answers from an earlier one.
 void drop_earlier_answers(std::vector<Wave>& waves) {
   std::set<std::tuple<int, uint64_t, uint64_t, uint64_t>> known;
   const auto kept = std::remove_if(waves.rbegin(), waves.rend(), [&known](const Wave& wave) {
@@ -199,7 +199,7 @@ void each_sample(const std::string& path, const std::function<void(const PcSampl
   }
 }
 
-// Of whole lines behind `from`, which moves behind them.
+// Reads whole lines from `from` on, and moves `from` behind them.
 template <typename Wanted>
 static std::vector<Wave> read_new(const std::string& path, size_t& from, const Wanted& wanted) {
   std::vector<Wave> waves;
@@ -256,7 +256,7 @@ std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code) {
   return groups;
 }
 
-// Of FLAT and GLOBAL, whose addresses are in registers as they are.
+// For FLAT and GLOBAL instructions, whose addresses are in registers.
 std::vector<WaveLane> touched_by(const Wave& wave, CodeObjects& code) {
   const auto architecture = code.architecture_at(wave.pc);
   const auto words = code.words_at(wave.pc, 3);

@@ -10,7 +10,7 @@
 
 namespace sonde::fault {
 
-// What a wave had in its registers, and its group in LDS.
+// A wave's registers, and its group's LDS.
 struct WaveRegisters {
   uint64_t vcc = 0;
   uint32_t m0 = 0, mode = 0, status = 0, trapsts = 0;
@@ -20,12 +20,12 @@ struct WaveRegisters {
 };
 WaveRegisters registers_of(const Wave& wave);
 std::string registers_text(const Wave& wave);  // lines of up to 80 columns (wave_text.cpp)
-// By the number that instructions have for it; 0 for one that is not there.
+// By operand number; 0 for one that does not exist.
 uint32_t wave_scalar(const WaveRegisters& registers, unsigned number);
 uint32_t wave_vector(const WaveRegisters& registers, unsigned number, unsigned lane);
 
-// The states of one process' waves, at most so many, in the order in which they were written. Of a
-// wave that was asked twice where it is, the last.
+// The waves of one process, at most so many, in the order in which they were written. If a wave
+// reported its position several times, the last report.
 std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from = 0,
                              size_t most = 1 << 16);
 
@@ -37,18 +37,17 @@ struct PcSample {
 };
 void each_sample(const std::string& path, const std::function<void(const PcSample&)>& visit);
 
-// The waves of all processes with a finding of --check after which the program goes on, of whole
-// lines behind `from`, which moves behind them.
+// Waves of all processes with a --check finding after which the program continues. Reads whole
+// lines from `from` on, and moves `from` behind them.
 std::vector<Wave> read_findings(const std::string& path, size_t& from);
 
-// The same of waves that stopped at a memory fault.
+// The same for waves that stopped at a memory fault.
 std::vector<Wave> read_faulted(const std::string& path, size_t& from);
 
-// What stands at the same place for the same reason is one group.
+// Groups waves that stopped at the same place for the same reason.
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code);
 
-// The addresses that the lanes of a wave were about to touch, where its instruction is one of
-// memory.
+// The addresses that a wave's lanes were about to access, if its instruction accesses memory.
 std::vector<WaveLane> touched_by(const Wave& wave, CodeObjects& code);
 
 }  // namespace sonde::fault

@@ -1,4 +1,4 @@
-// Waves as the software GPU writes them.
+// Waves in the format of the software GPU.
 #include "fault/waves.h"
 
 #include <gtest/gtest.h>
