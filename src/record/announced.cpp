@@ -37,13 +37,13 @@ std::vector<Announcement> Announced::read_new() {
   while (at + sizeof(wire::ChunkStatus) <= bytes.size()) {
     Announcement item{};
     std::memcpy(&item.header, bytes.data() + at, sizeof item.header);
-    // A write that was cut short by a full disk is passed over, to the next magic.
+    // After a write that a full disk cut short, continue at the next magic.
     if (wire::judge_header(item.header) != wire::HeaderVerdict::kGood) {
       at += sizeof(uint64_t);
       continue;
     }
     const uint64_t begin = at + sizeof item.header, end = begin + item.header.committed;
-    if (end > bytes.size()) break;  // the rest is still to come
+    if (end > bytes.size()) break;  // the rest has not been written yet
     item.record.assign(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
                        bytes.begin() + static_cast<std::ptrdiff_t>(end));
     if (wire::checksum(item.record.data(), item.record.size()) != item.header.payload_sum) {

@@ -1,5 +1,5 @@
-// The file in which processes announce themselves (wire/FORMAT.md): one that records nothing leaves
-// nothing else behind.
+// The file in which processes announce themselves (wire/FORMAT.md): the only trace of a process
+// that records nothing.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Announcement {
 class Announced {
  public:
   explicit Announced(const std::string& session) : path_(session + "/" + wire::kProcessesFile) {}
-  // Those that were made since the last call, in their order. What is damaged is left out.
+  // The announcements since the last call, in order. Damaged ones are skipped.
   std::vector<Announcement> read_new();
 
  private:

@@ -42,11 +42,11 @@ constexpr int64_t kPatienceNs = 10'000'000'000;
 
 void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(line)); }
 
-// "" of what has ended or may not be read.
+// "" if the process has ended or may not be read.
 std::string text_of(const std::string& path) { return monitor::read_file(path).value_or(""); }
 
-// What of the program is there already, and is not recorded, though a recording from its start
-// would have it; the process itself tells of the rest (backends/rocm/late).
+// What the program has that cannot be recorded any more, though a recording from its start would
+// have it; the process itself reports the rest (backends/rocm/late).
 std::string too_late_for(pid_t pid) {
   const std::string maps = text_of(fmt::format("/proc/{}/maps", pid));
   return std::string(maps.find("librccl.so") != maps.npos ? "calls of RCCL, " : "") +
@@ -54,7 +54,7 @@ std::string too_late_for(pid_t pid) {
          "starts: record the program from its start to have them";
 }
 
-// The backends that the process can take up while it runs, as it expects them.
+// The backends that the process can activate while it runs, in the form that it expects.
 std::string late_parts(const Options& options) {
   std::string parts;
   for (const char* name : {"hip", "hsa", "opencl", "roctx", "nvtx", "itt", "torch"}) {
@@ -69,7 +69,7 @@ struct Told {
   std::string had, missing;
 };
 
-// What the process has written (backends/cpu/attached.cpp): lines that begin with + or -.
+// Parses the process' answer (backends/cpu/attached.cpp): lines that begin with + or -.
 Told read_told(const std::string& text) {
   Told told;
   for (const auto line : split(text, '\n')) {
@@ -80,7 +80,7 @@ Told read_told(const std::string& text) {
   return told;
 }
 
-// Ctrl-C and the like end the recording; what they would do to us is put off until then.
+// Ctrl-C and the like end the recording instead of this process, which handles them afterwards.
 class Ends {
  public:
   Ends() {
@@ -111,7 +111,7 @@ class Attached {
       : options_(options), session_(std::move(session)) {}
 
   Status prepare();
-  // An error only where nothing at all can be recorded.
+  // An error only if nothing at all can be recorded.
   Status join();
   Outcome watch();
   void abandon();
@@ -137,7 +137,7 @@ class Attached {
   bool joined_ = false;
 };
 
-// Numbers that stand for no process, or for none that can be recorded.
+// Rejects pids of no process, and of processes that cannot be recorded.
 Status check_process(pid_t pid) {
   const std::string name = "process " + std::to_string(pid);
   if (pid == ::getpid()) {
@@ -163,7 +163,7 @@ Status Attached::prepare() {
   }
   wire::SessionOptions session;
   session.limit_bytes = session_limit(options_, session_);
-  session.orphan_bytes = 0;  // without us the process leaves the recording
+  session.orphan_bytes = 0;  // without us, the process leaves the recording
   session.sample_hz = options_.sample_hz;
   session.sample_blocked = options_.sample_blocked;
   session.clock = options_.clock.value_or(wire::best_clock());
@@ -201,7 +201,7 @@ void Attached::tell(const std::string& text) {
   if (!options_.quiet) say(text);
 }
 
-// A process of another user cannot reach the session otherwise.
+// Otherwise a process of another user could not reach the session.
 void give_to_owner(const std::string& session, pid_t pid) {
   struct stat owner {};
   if (::geteuid() != 0 || ::stat(fmt::format("/proc/{}", pid).c_str(), &owner) != 0) return;
@@ -210,7 +210,7 @@ void give_to_owner(const std::string& session, pid_t pid) {
   }
 }
 
-// What a thread of the process writes when it has joined or left; the process may be busy, or end.
+// Waits for a file that the process writes when it has joined or left; it may be busy, or end.
 std::optional<std::string> Attached::wait_for(const char* file) const {
   const int64_t end = monotonic_now_ns() + kPatienceNs;
   for (pollfd process = {process_.get(), POLLIN, 0}; monotonic_now_ns() < end;) {
@@ -220,7 +220,7 @@ std::optional<std::string> Attached::wait_for(const char* file) const {
   return std::nullopt;
 }
 
-// Until it has its signals as before, and the thread that attended to it is gone.
+// Waits until the process has its signals back, and the agent's thread in it has ended.
 void Attached::wait_until_left() const {
   if (!wait_for("/left")) {
     return say("the process did not come to leave the recording yet; it does so by itself");

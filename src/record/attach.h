@@ -1,4 +1,4 @@
-// Recording a process that runs already: sonde record --pid.
+// Recording a process that already runs: sonde record --pid.
 #pragma once
 
 #include "base/result.h"
@@ -6,8 +6,8 @@
 
 namespace sonde::record {
 
-// Until the process ends, --duration is over, or somebody presses Ctrl-C. What cannot be had of it
-// is said. The process goes on.
+// Records until the process ends, --duration is over, or Ctrl-C. Says what cannot be recorded. The
+// process continues to run.
 Result<Outcome> attach(const Options& options);
 
 }  // namespace sonde::record

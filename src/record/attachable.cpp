@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "" of what has ended or may not be read.
+// "" if the process has ended or may not be read.
 std::string text_of(pid_t pid, const char* file) {
   return monitor::read_file(fmt::format("/proc/{}/{}", pid, file)).value_or("");
 }
 
-// The words behind "NAME:" in /proc/PID/status; "" where it has no such line.
+// The words after "NAME:" in /proc/PID/status; "" if there is no such line.
 std::string field_of(const std::string& status, std::string_view name) {
   for (const auto line : split(status, '\n')) {
     if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
@@ -58,7 +58,7 @@ bool is_of_the_kernel(const std::string& stat) {
          (flags & kKernelThread) != 0;
 }
 
-// Whether it is of another architecture than this program.
+// Whether it has another architecture than this program.
 bool is_foreign(pid_t pid) {
   const UniqueFd file(::open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
   Elf64_Ehdr header = {};
@@ -72,13 +72,14 @@ bool ignores(const std::string& status, int number) {
   return (set >> (number - 1) & 1) != 0;
 }
 
-// How many seccomp filters it has; before Linux 5.9 only whether it has one is known.
+// The number of its seccomp filters; before Linux 5.9 only whether there is one.
 int64_t filters_of(const std::string& status) {
   const bool counted = !field_of(status, "Seccomp_filters").empty();
   return number_of(status, counted ? "Seccomp_filters" : "Seccomp");
 }
 
-// The first process of the container that the process is in; 0: it is in none that can be seen.
+// The first process of the container that the process is in; 0 if it is not in a container, or if
+// that process is not visible.
 pid_t first_of_container(pid_t pid) {
   std::error_code error;
   const auto space = fs::read_symlink(fmt::format("/proc/{}/ns/pid", pid), error);
@@ -93,8 +94,8 @@ pid_t first_of_container(pid_t pid) {
   return 0;
 }
 
-// Whether it has seccomp filters of its own: those often end a process for a call that is not
-// foreseen. What it has from its parent, or from its container, lets programs load libraries.
+// Whether it has seccomp filters of its own: those often kill a process for an unexpected system
+// call. Filters inherited from its parent or container let programs load libraries.
 bool is_in_own_sandbox(pid_t pid, const std::string& status) {
   const int64_t own = filters_of(status);
   if (own == 0) return false;
@@ -104,7 +105,7 @@ bool is_in_own_sandbox(pid_t pid, const std::string& status) {
   return first == 0 || (first != pid && filters_of(text_of(first, "status")) < own);
 }
 
-// A process in a container, or under another root, has files of its own under the same names.
+// A process in a container, or under another root, may have other files under the same names.
 Status sees(pid_t pid, const std::string& file) {
   std::error_code error;
   const bool found = fs::exists(fmt::format("/proc/{}/root{}", pid, file), error);

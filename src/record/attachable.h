@@ -1,5 +1,5 @@
-// What a process is that no library can be brought into, or must not be: from what /proc tells of
-// it, before anything is done to it. Used by inject.cpp.
+// Which processes no library can, or should, be injected into: decided from /proc, before anything
+// is done to the process. Used by inject.cpp.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +11,7 @@
 
 namespace sonde::record {
 
-// An error, which says what it is, unless nothing speaks against it. `files` are those that the
-// process has to open.
+// An error that says why not, if there is a reason. `files` are those that the process has to open.
 Status attachable(pid_t pid, const std::vector<std::string>& files);
 
 }  // namespace sonde::record

@@ -22,10 +22,10 @@ namespace sonde::record {
 namespace {
 
 constexpr int kLookMs = 20;
-// Nobody reads records of this session: what it needs no room for is what the board has.
+// Nobody reads this session's records; boards do not count against this limit.
 constexpr uint64_t kSpoolBytes = 8 << 20;
 
-// Signals from a terminal are the program's; we end as it does.
+// Signals from a terminal are meant for the program; we end when it does.
 void ignore_signals() {
   for (const int number : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE, SIGTSTP}) {
     ::signal(number, SIG_IGN);
@@ -49,7 +49,7 @@ class Watch {
   }
 
  private:
-  // Waits for a moment. The end of the pipe is that of an exec, too; a child may keep it open.
+  // Waits for a moment. The pipe also closes at an exec; and a child may keep it open.
   bool is_over() {
     pollfd items[] = {{asked_.get(), POLLIN, 0}, {process_.get(), POLLIN, 0}};
     ::poll(items, process_.valid() ? 2 : 1, kLookMs);

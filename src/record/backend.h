@@ -1,7 +1,7 @@
 // What the recorder knows about a capture backend: which variables load it into the program, and
 // whether this machine has what it watches. A backend is a folder src/backends/NAME/ with its
-// library and a file record/backends/NAME.cpp that defines `Backend NAME_backend()`; the
-// build finds it.
+// library and a file record/backends/NAME.cpp that defines `Backend NAME_backend()`; the build
+// finds it.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ struct Backend {
   std::function<Probe()> probe;
 };
 
-// The probe of a backend that needs nothing of the machine.
+// The probe of a backend that needs nothing from the machine.
 inline std::function<Probe()> always(const char* detail) {
   return [detail] { return Probe{true, detail}; };
 }
@@ -41,13 +41,13 @@ std::span<const Backend> all_backends();
 const Backend* find_backend(std::string_view name);
 
 struct Options;
-// Those that a recording loads: all that are installed, or those that were named.
+// The backends that a recording loads: all installed ones, or those named.
 Result<std::vector<const Backend*>> chosen_backends(const Options& options);
 
-// Whether the dynamic loader finds one of these libraries; the first found goes to `found`.
+// Whether the dynamic loader finds one of these libraries; the first one found goes to `found`.
 bool find_library(std::span<const char* const> names, std::string* found);
 
-// Where the agent and the backends' libraries are: next to the running tool.
+// The folder of the agent and the backends' libraries: next to the running tool.
 std::string library_folder();
 
 }  // namespace sonde::record

@@ -19,7 +19,7 @@ namespace sonde::record {
 namespace {
 
 constexpr int kHandled[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-// Ignored; but SIGCHLD must not be, or nobody could learn how the command ended.
+// These are ignored, except SIGCHLD, without which we could not learn how the command ended.
 constexpr int kTakenOver[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
 
 sigset_t handled_set() {
@@ -60,7 +60,7 @@ Result<SignalPipe> SignalPipe::open() {
 
 SignalPipe::~SignalPipe() {
   if (!fd_.valid()) return;
-  // Whatever arrived late has been dealt with by now; it must not end the tool.
+  // Discards late signals, which must not end the tool now.
   signalfd_siginfo info;
   while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
   }
@@ -75,7 +75,7 @@ void SignalPipe::restore() const {
   ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
 }
 
-// "SigCgt:\t0000000180014a07": bit N - 1 is that of signal N.
+// "SigCgt:\t0000000180014a07": bit N - 1 is signal N.
 bool catches_signal(pid_t pid, int number) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -126,18 +126,18 @@ Result<HeldChild> HeldChild::make(const std::string& file,
   held.failed_ = UniqueFd(failed[0]);
   UniqueFd failing(failed[1]);
   held.file_ = file;
-  const bool binary = is_elf(file);  // of another machine, or damaged: no shell could run it
+  const bool binary = is_elf(file);  // for another architecture, or damaged: no shell could run it
   const pid_t child = ::fork();
   if (child < 0) return errno_error("cannot start a process", file, errno);
   if (child == 0) {
     held.go_.reset();
     char word = 0;
-    if (::read(may_run.get(), &word, 1) != 1) ::_exit(0);  // it shall not run
+    if (::read(may_run.get(), &word, 1) != 1) ::_exit(0);  // released without permission to run
     signals.restore();
     if (stderr_fd >= 0) ::dup2(stderr_fd, STDERR_FILENO);
     ::execve(file.c_str(), argv.data(), envp.data());
     int failure = errno;
-    if (failure == ENOEXEC && !binary) {  // a script without a first line, which a shell would run
+    if (failure == ENOEXEC && !binary) {  // a script without a #! line, which a shell would run
       argv.insert(argv.begin(), const_cast<char*>("/bin/sh"));
       argv[1] = const_cast<char*>(file.c_str());
       ::execve("/bin/sh", argv.data(), envp.data());
@@ -165,7 +165,7 @@ HeldChild::~HeldChild() {
 
 Result<pid_t> HeldChild::release() {
   const char word = 1;
-  (void)!::write(go_.get(), &word, 1);  // one that was killed meanwhile is found dead later
+  (void)!::write(go_.get(), &word, 1);  // if it was killed meanwhile, it is found dead later
   go_.reset();
   int failure = 0;
   if (::read(failed_.get(), &failure, sizeof failure) == sizeof failure) {
@@ -179,14 +179,14 @@ Result<pid_t> HeldChild::release() {
 
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
-    // The lowest free number is taken, which is this one.
+    // open() returns the lowest free number, which is this one.
     if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR | O_CLOEXEC);
   }
 }
 
 void exit_like(int exit_status, int signal) {
   if (signal != 0) {
-    // The core dump, if any, is the command's and has been written.
+    // The command's core dump, if any, has been written; do not write another one.
     const rlimit none = {0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
     ::signal(signal, SIG_DFL);

@@ -1,4 +1,4 @@
-// The recorded command as a child process, and the signals that pass between it and the outside.
+// The recorded command as a child process, and the signals between it and the outside.
 #pragma once
 
 #include <signal.h>
@@ -15,9 +15,9 @@
 
 namespace sonde::record {
 
-// Signals that the recorder takes note of, through one descriptor. Ctrl-C from the terminal reaches
-// the command by itself; a signal sent to the recorder alone is passed on to it. While it is open,
-// neither a reader that went away nor a file that may not grow ends the recorder.
+// Signals that the recorder handles, through one descriptor. Ctrl-C in the terminal reaches the
+// command by itself; a signal sent only to the recorder is forwarded to it. While this exists,
+// neither a closed pipe nor a file size limit kills the recorder.
 class SignalPipe {
  public:
   SignalPipe() = default;
@@ -28,17 +28,16 @@ class SignalPipe {
 
   int fd() const { return fd_.get(); }
   // Handles what has arrived: forwards to `child` (if > 0) and calls on_child for SIGCHLD. True if
-  // there was a Ctrl-C, and the recorder was not started to ignore it.
+  // there was a Ctrl-C, unless the recorder was started with it ignored.
   bool handle(pid_t child, const std::function<void()>& on_child);
-  // From now on SIGQUIT, which Ctrl-\\ sends to the command as well, is ignored there and kept
-  // here.
+  // From now on SIGQUIT is kept here, and ignored in the command, which Ctrl-\\ also sends it to.
   void keep_quit() { keeps_quit_ = true; }
   bool take_quit() { return std::exchange(has_quit_, false); }
-  // From now on this signal is kept here, unless the child catches it itself: then it is the
-  // child's, as every other.
+  // From now on this signal is kept here, unless the child handles it itself: then it is forwarded
+  // like any other.
   void trigger_by(int number) { trigger_ = number; }
   bool take_trigger() { return std::exchange(has_trigger_, false); }
-  // In a child before exec: the signal state that the recorder was given.
+  // In a child before exec: restores the signal state that the recorder was started with.
   void restore() const;
 
  private:
@@ -49,12 +48,13 @@ class SignalPipe {
   bool keeps_quit_ = false, has_quit_ = false;
   int trigger_ = 0;
   bool has_trigger_ = false;
-  struct sigaction actions_[3] = {};  // of kTakenOver in child.cpp
+  struct sigaction actions_[3] = {};  // for kTakenOver in child.cpp
 };
 
-// The command as a process that waits until it may run, so that its number is known before. It gets
-// the given environment, the signal state the recorder was given, and `stderr_fd` as its standard
-// error unless that is negative. One that is never released ends with this.
+// The command as a process that waits for permission to run, so that its pid is known beforehand.
+// It gets the given environment, the signal state that the recorder was started with, and
+// `stderr_fd` as its standard error unless that is negative. If it is never released, it ends with
+// this object.
 class HeldChild {
  public:
   HeldChild() = default;
@@ -74,11 +74,11 @@ class HeldChild {
   UniqueFd go_, failed_;
 };
 
-// Whether a process has a handler of its own for the signal.
+// Whether a process has installed a handler for the signal.
 bool catches_signal(pid_t pid, int number);
 
-// Puts /dev/null where standard descriptors are closed, so that no file of ours takes their numbers
-// and receives what is printed. Closed again in the command.
+// Opens /dev/null on closed standard descriptors, so that no file of ours gets their numbers and
+// receives printed output. They are closed again in the command.
 void occupy_standard_descriptors();
 
 // Ends this process the way the command ended, so that a shell sees no difference.

@@ -54,7 +54,7 @@ Result<std::string> find_command(const std::string& name) {
 
 namespace {
 
-constexpr size_t kScriptLine = 256;  // the kernel looks no further either
+constexpr size_t kScriptLine = 256;  // the kernel reads no more than this either
 
 std::string script_interpreter(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -70,7 +70,7 @@ std::string script_interpreter(const std::string& path) {
 
 enum class Loading { kUnknown, kPossible, kStatic, kOtherMachine };
 
-// How the libraries of a file are loaded; kUnknown for what is no whole ELF file.
+// How a file's libraries are loaded; kUnknown if it is not a complete ELF file.
 Loading loading_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header{};
@@ -125,7 +125,7 @@ std::string untraceable_reason(const std::string& path) {
 
 namespace {
 
-// "{env:NAME}": what the variable is now.
+// Replaces "{env:NAME}" by the variable's current value.
 void expand_variable(std::string& injection) {
   const size_t at = injection.find("{env:");
   const size_t end = injection.find('}', at);
@@ -139,14 +139,14 @@ void expand_variable(std::string& injection) {
 std::string injection_list(const std::vector<const Backend*>& backends, const std::string& session,
                            const std::string& library_folder) {
   std::string list = "SONDE_SESSION=" + session;
-  // AddressSanitizer's runtime, as a library of its own, ends a program before which others are
-  // loaded, unless it is told that this is meant. Its functions work behind ours.
+  // AddressSanitizer's shared runtime aborts if other libraries are preloaded before it, unless
+  // this option is set. Its interceptors work behind ours.
   list +=
       "\x1f"
       "ASAN_OPTIONS+=verify_asan_link_order=0";
-  // Several backends may be in one library.
+  // Several backends may share a library.
   std::set<std::string> known;
-  // Preloaded in this order: the agent first, so that a backend finds it. Lists grow at the front.
+  // Preloaded in this order: the agent first, so that backends find it. Lists are prepended to.
   std::vector<std::string> preloads;
   for (const auto* backend : backends) {
     for (std::string injection : backend->injections) {

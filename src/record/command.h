@@ -1,5 +1,4 @@
-// The command that is to be recorded: where it is, whether it can be traced, and the environment in
-// which it will be.
+// The command to record: where it is, whether it can be traced, and its environment.
 #pragma once
 
 #include <sys/types.h>
@@ -13,15 +12,15 @@
 
 namespace sonde::record {
 
-// The file that execvp would run. Errors carry the shell's meaning: kNotFound (127), kUnsupported
-// (found but not executable, 126).
+// The file that execvp would run. Error codes correspond to the shell's: kNotFound (127),
+// kUnsupported (found but not executable, 126).
 Result<std::string> find_command(const std::string& name);
 
-// What a process that runs was started with; empty of one that has ended or may not be read.
+// The command line of a running process; empty if it has ended or may not be read.
 std::vector<std::string> command_of(pid_t pid);
 
 // Why nothing can be loaded into this file ("it is statically linked"), or "" if it can. For a
-// script its interpreter is judged.
+// script, this refers to its interpreter.
 std::string untraceable_reason(const std::string& path);
 
 // The SONDE_INJECT value for these backends.
@@ -32,7 +31,7 @@ std::string injection_list(const std::vector<const Backend*>& backends, const st
 std::vector<std::string> merged_environment(char* const* environment,
                                             const std::string& injections);
 
-// What the command gets: ours with the injections, and what the options add.
+// The command's environment: ours with the injections, and what the options add.
 std::vector<std::string> environment_of_command(const Options& options,
                                                 const std::string& injections);
 

@@ -81,7 +81,7 @@ TEST_F(Command, ErrorsMeanWhatTheyMeanToAShell) {
   EXPECT_EQ(code(folder_ + "/missing"), ErrorCode::kNotFound);
   EXPECT_EQ(code(""), ErrorCode::kNotFound);
   setenv("PATH", folder_.c_str(), 1);
-  EXPECT_EQ(code("a"), ErrorCode::kNotFound);  // directories on PATH are no commands
+  EXPECT_EQ(code("a"), ErrorCode::kNotFound);  // directories on PATH are not commands
 }
 
 // A 64-bit ELF file with segments of these types.
@@ -109,7 +109,7 @@ TEST_F(Command, StaticProgramsCannotBeTraced) {
   EXPECT_TRUE(traceable("dynamic", elf({PT_PHDR, PT_INTERP, PT_LOAD})));
   EXPECT_FALSE(traceable("static", elf({PT_LOAD, PT_LOAD, PT_NOTE})));
   EXPECT_TRUE(untraceable_reason("/proc/self/exe").empty());
-  // What is cut short is not judged: running it will say what is wrong.
+  // A truncated file is not judged: running it will give the error.
   const std::string whole = elf({PT_LOAD, PT_LOAD});
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_TRUE(traceable("cut", whole.substr(0, size))) << size;
@@ -133,7 +133,7 @@ TEST_F(Command, OfAScriptTheInterpreterIsJudged) {
   EXPECT_EQ(reason("#!" + dynamic + "\n"), "");
   EXPECT_EQ(reason("#!\n"), "");
   EXPECT_EQ(reason("#!/no/such/interpreter\n"), "");
-  EXPECT_EQ(reason("#!" + folder_ + "/script\n"), "");  // itself
+  EXPECT_EQ(reason("#!" + folder_ + "/script\n"), "");  // the script is its own interpreter
   const std::string outer = make("outer", "#!" + make("inner", "#!" + fixed + "\n") + "\n");
   EXPECT_EQ(untraceable_reason(outer), fixed + " is statically linked");
 }
@@ -205,7 +205,7 @@ TEST(MergedEnvironment, MalformedItemsAreSkipped) {
   EXPECT_EQ(merged({}, "").size(), 1u);
 }
 
-// The rules once more, with strings and without care for speed.
+// The same rules, implemented with strings and without regard for speed.
 Environment model(Environment entries, const std::string& injections) {
   Environment items;
   for (size_t at = 0; at <= injections.size();) {
@@ -260,7 +260,7 @@ TEST(MergedEnvironment, RandomOnesFollowTheRulesAndTheRoomIsEnough) {
     std::vector<char*> entries;
     for (const auto& entry : environment) entries.push_back(const_cast<char*>(entry.c_str()));
     entries.push_back(nullptr);
-    // The room that the agent takes from the stack; an overrun is for AddressSanitizer to see.
+    // The size that the agent takes from the stack; AddressSanitizer detects an overrun.
     const MergeRoom room = merge_room(entries.data(), list.c_str());
     size_t bytes = 0;
     for (const auto& entry : result) bytes += entry.size() + 1;
@@ -303,7 +303,7 @@ TEST(StrippedEnvironment, IsWhatTheProgramsOwnWas) {
     pointers.push_back(nullptr);
     EXPECT_EQ(stripped(merged_environment(pointers.data(), inject), inject), before);
   }
-  // What the program has moved, or set itself, is told apart by the parts.
+  // Parts that the program has moved, or set itself, are told apart.
   EXPECT_EQ(stripped({"LIST=/mine:/ours/b:/ours/a2:/ours/a", "ONE=/ours/o", "SONDE_SESSION=/other"},
                      inject),
             (std::vector<std::string>{"LIST=/mine:/ours/a2", "SONDE_SESSION=/other"}));

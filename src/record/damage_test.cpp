@@ -1,4 +1,4 @@
-// Damaged files of a session: what is lost with them is counted, and nothing else is lost.
+// Damaged files of a session: their loss is counted, and nothing else is lost.
 #include <fstream>
 
 #include "record/drain_test_support.h"
@@ -11,7 +11,7 @@ struct Damage {
   const char* what;
   const char* file;
   std::function<void(const std::string& path)> done;
-  bool loses_chunk;  // the events of that file are gone, those of the others are not
+  bool loses_chunk;  // the events of that file are lost, and no others
   bool is_counted;
 };
 
@@ -82,7 +82,8 @@ std::vector<Damage> damages() {
 }
 
 TEST_F(DrainTest, DamagedFilesAreCountedAndHarmNothingElse) {
-  constexpr int kMade = 80'000;  // the second chunk is not the last, however large it is
+  // So many that the second chunk is not the last, however large it is.
+  constexpr int kMade = 80'000;
   for (const auto& damage : damages()) {
     fresh();
     crash();

@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kBytesPerPoll = 16 << 20;
 constexpr uint64_t kCommitBytes = 64 << 20;
 constexpr int64_t kCommitEveryNs = 500'000'000;
-constexpr int64_t kListEveryNs = 100'000'000;  // while more is known to wait
+constexpr int64_t kListEveryNs = 100'000'000;  // while there is a known backlog
 
 bool read_at(int fd, void* to, size_t size, uint64_t offset) {
   auto* at = static_cast<char*>(to);
@@ -33,13 +33,13 @@ bool read_at(int fd, void* to, size_t size, uint64_t offset) {
     offset += static_cast<uint64_t>(got);
     size -= static_cast<size_t>(got);
   }
-  // What a later call reads is not older than this.
+  // Later reads must not be older than this one.
   std::atomic_thread_fence(std::memory_order_acquire);
   return true;
 }
 
-// Moves a sealed chunk to the drained state. False if its producer has let go of it: it is ours to
-// delete then.
+// Moves a sealed chunk to the drained state. False if its producer has abandoned it: then we delete
+// it.
 bool return_chunk(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd.valid()) return true;
@@ -81,7 +81,7 @@ void Drain::go_on_with(store::Ingest& ingest) {
   }
 }
 
-// A process has its spool's name from the start, and the folder when it records something.
+// A process has its spool's name from the start, and the folder once it records something.
 void Drain::list_announced() {
   for (auto& item : announced_.read_new()) {
     const wire::ChunkStatus& header = item.header;
@@ -97,7 +97,7 @@ void Drain::list_announced() {
   }
 }
 
-// When the clocks have been read.
+// Called when the clocks have been read.
 void Drain::tell_announced() {
   for (const auto& item : to_tell_) {
     wire::Decoder decoder(item.record);
@@ -119,7 +119,7 @@ void Drain::list_new() {
   last_list_ns_ = monotonic_now_ns();
 }
 
-// Those made since the folder was listed, which events that were counted since may refer to.
+// Adds definition files made since the folder was listed; events counted since may refer to them.
 void Drain::list_new_definitions(Spool& spool) {
   for (;;) {
     const uint64_t number = spool.definition_files;
@@ -137,7 +137,7 @@ void Drain::add_chunk(Spool& spool, wire::ChunkFile file) {
   Chunk& chunk = found->second;
   chunk.file = std::move(file);
   chunk.name = std::move(name);
-  // Definitions are always read from the start: they are what the rest is understood by.
+  // Definitions are always read from the start: everything else depends on them.
   if (chunk.file.ring == 0) {
     spool.definition_files = std::max(spool.definition_files, chunk.file.file + 1);
     return;
@@ -147,7 +147,7 @@ void Drain::add_chunk(Spool& spool, wire::ChunkFile file) {
   chunk.offset = position.offset;
 }
 
-// A chunk that is whole but of another ring is judged as one of another program.
+// A valid header of another ring counts as damaged, too.
 wire::HeaderVerdict Drain::judge(const Spool& spool, const Chunk& chunk,
                                  const wire::ChunkStatus& header) {
   const auto verdict = wire::judge_header(header);
@@ -156,7 +156,7 @@ wire::HeaderVerdict Drain::judge(const Spool& spool, const Chunk& chunk,
   return verdict == wire::HeaderVerdict::kGood && !own ? wire::HeaderVerdict::kOtherRing : verdict;
 }
 
-// Which chunks of the spool have something new.
+// Finds the chunks of the spool that have something new.
 void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pending) {
   for (auto next = spool.chunks.begin(); next != spool.chunks.end();) {
     const auto current = next++;
@@ -170,32 +170,32 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
     Pending item{&chunk, {}};
     UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT && chunk.drained) {
-      // The producer had enough chunks and deleted one that was given back.
+      // The producer had enough chunks and deleted a drained one.
       ingest_->forget_position(chunk.name);
       spool.chunks.erase(current);
       continue;
     }
     if (!fd.valid() || !read_at(fd.get(), &item.header, sizeof item.header, 0)) continue;
-    // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
+    // An inconsistent header is just being rewritten, or is damaged: see finish_process.
     if (judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood) continue;
     chunk.bytes = item.header.chunk_bytes;
     if (item.header.sequence == chunk.sequence && chunk.drained) continue;
     if (item.header.sequence != chunk.sequence) {
       if (item.header.sequence < chunk.sequence) continue;
-      // Its producer may have been starting over with it during that read: only what is read after
-      // the new sequence was seen surely belongs to it.
+      // The producer may have been reusing it during that read: only data read after the new
+      // sequence was seen certainly belongs to it.
       const uint64_t sequence = item.header.sequence;
       if (!read_status(chunk.file.path, item.header) ||
           judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood ||
           item.header.sequence != sequence) {
         continue;
       }
-      chunk.sequence = item.header.sequence;  // the producer started over with it
+      chunk.sequence = item.header.sequence;  // the producer reused it
       chunk.offset = 0;
       chunk.drained = chunk.read_out = false;
     }
     const bool sealed = item.header.state != wire::ChunkState::kActive;
-    // One read of it all may have copied the other fields before the state: only a second one shows
+    // A single read may have copied the other fields before the state: only a second read shows
     // what the producer has sealed.
     if (sealed && (!read_status(chunk.file.path, item.header) ||
                    judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood ||
@@ -217,7 +217,7 @@ void Drain::read_chunk(const Pending& pending) {
   const uint64_t bytes = header.committed > from ? header.committed - from : 0;
   const bool sealed = header.state != wire::ChunkState::kActive;
   UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  // All of a sealed chunk, for its checksum; else only what is new.
+  // All of a sealed chunk, for its checksum; otherwise only what is new.
   const uint64_t skip = sealed ? 0 : from;
   if (!fd.valid() || !read_at(fd.get(), buffer_.data() + skip, header.committed - skip,
                               wire::kHeaderBytes + skip)) {
@@ -249,7 +249,7 @@ void Drain::read_chunk(const Pending& pending) {
 }
 
 uint64_t Drain::poll() {
-  // A long backlog has many files, and looking for more of them takes as long as reading some.
+  // A large backlog has many files, and listing them takes as long as reading some.
   if (!backlog_ || monotonic_now_ns() - last_list_ns_ >= kListEveryNs) list_new();
   std::vector<Spool*> spools;
   for (auto& [id, spool] : spools_) {
@@ -258,9 +258,9 @@ uint64_t Drain::poll() {
   return read_some(spools);
 }
 
-// The order matters: what an event refers to was defined before the event was committed, so the
-// definitions are read after the events were counted; and the clocks are read last, so that every
-// event lies before the newest reading.
+// The order matters: what an event refers to was defined before the event was committed, so
+// definitions are read after events were counted; and the clocks are read last, so that every event
+// lies before the newest reading.
 uint64_t Drain::read_some(std::span<Spool* const> spools) {
   std::vector<Pending> events, definitions;
   for (Spool* spool : spools) collect(*spool, false, events);
@@ -274,7 +274,7 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
   }
   for (const auto& item : to_tell_) ingest_->opened(item.header.opened);
   tell_announced();
-  // A ring's chunks in their order; all rings advance alike.
+  // A ring's chunks in order; all rings advance at the same rate.
   const auto before = [](const Pending& a, const Pending& b) {
     return a.header.sequence < b.header.sequence;
   };
@@ -282,7 +282,7 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
   for (const auto& pending : definitions) read_chunk(pending);
   std::stable_sort(events.begin(), events.end(), before);
   uint64_t bytes = 0;
-  uint64_t fresh = 0;  // of those, not read before
+  uint64_t fresh = 0;  // bytes that were not read before
   backlog_ = false;
   for (const auto& pending : events) {
     if (stopped_) break;
@@ -302,7 +302,7 @@ Status Drain::commit(bool force) {
                    (uncommitted_bytes_ > 0 && now - last_commit_ns_ >= kCommitEveryNs);
   if (!force && !due) return ok_status();
   if (auto committed = ingest_->commit(); !committed) {
-    // Somebody reads the file for long: the rows wait, and so do the chunks they came from.
+    // A reader keeps the database locked: the rows wait, and so do their chunks.
     if (!force && store::is_busy(committed.error())) return ok_status();
     return committed;
   }
@@ -334,7 +334,7 @@ void Drain::give_back() {
   }
 }
 
-// Everything of a finished process is in the file.
+// Called when everything of a finished process is in the file.
 void Drain::remove_spool(Spool& spool) {
   if (spool.removed) return;
   std::error_code error;
@@ -358,12 +358,12 @@ std::vector<Drain::Live> Drain::live() const {
   return live;
 }
 
-// Reads the whole header of a chunk for the last time, and counts one that is not good. False if it
-// tells nothing.
+// Reads the whole header of a chunk for the last time, and counts a damaged one. False if it
+// contains nothing.
 bool Drain::read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeader& header) {
   UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() && errno == ENOENT) {
-    // Deleted by its producer: it was drained, or there was no space to make it.
+    // Deleted by its producer: it was drained, or there was no space for it.
     const bool unmade = chunk.sequence == 0 && chunk.offset == 0 && is_newest(spool, chunk);
     if (chunk.drained || unmade) return false;
   }
@@ -393,8 +393,8 @@ bool Drain::is_newest(const Spool& spool, const Chunk& chunk) {
   });
 }
 
-// The newest chunk of each ring tells what its thread was in the middle of. One without any record
-// may have been made just before the end, and not have been told yet.
+// The newest chunk of each ring says what its thread was in the middle of. A newest chunk without
+// records may have been made just before the end, before the open entries were copied to it.
 void Drain::note_open(Spool& spool) {
   std::map<uint32_t, wire::ChunkHeader> newest;
   bool defined = false;
@@ -431,7 +431,7 @@ Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;
-  ++uncommitted_bytes_;  // its end is worth a commit, which also deletes its folder
+  ++uncommitted_bytes_;  // its end justifies a commit, which also deletes its folder
   return ok_status();
 }
 

@@ -1,9 +1,9 @@
-// Drain: brings the spools of a session into the .rpd, while the programs run and after.
+// Drain: moves the spools of a session into the .rpd, while the programs run and afterwards.
 //
-// poll() reads what has been committed since the last time. commit() makes it durable and only then
-// gives chunks back to their producers. finish_process() reads a dead process' last records, notes
-// what it was doing, and deletes its folder. Everything here works the same on a live session and
-// on one whose recorder was killed (`sonde recover`).
+// poll() reads what has been committed since the last call. commit() makes it durable and only then
+// returns chunks to their producers. finish_process() reads a dead process' last records, notes
+// what it was doing, and deletes its folder. All of this works the same on a live session and on
+// one whose recorder was killed (`sonde recover`).
 #pragma once
 
 #include <cstdint>
@@ -26,45 +26,46 @@ class Drain {
  public:
   Drain(std::string session, wire::Control& control, store::Ingest& ingest);
 
-  // All that is read from now on goes there: what it knows of this session it has restored, and
-  // definitions are read again. Everything is committed.
+  // Sends everything read from now on to `ingest`, which has restored its state of this session;
+  // definitions are read again. Requires that everything is committed.
   void go_on_with(store::Ingest& ingest);
 
-  // Called after each chunk, for what must not wait until a burst is read.
+  // Called after each chunk, for work that must not wait until a burst has been read.
   void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
-  // From on_progress: all reading ends soon, and finish_process() fails.
+  // From on_progress: stops all reading soon; finish_process() then fails.
   void stop() { stopped_ = true; }
 
-  // Looks for processes and chunks that are new.
+  // Looks for new processes and chunks.
   void list_new();
-  // The same, but less often while there is a backlog; and reads new records, though not all of a
-  // large backlog at once. Returns how many bytes.
+  // The same, but less often while there is a backlog; and reads new records, but not all of a
+  // large backlog at once. Returns the number of bytes.
   uint64_t poll();
-  // Commits when enough has come in or enough time has passed, or when `force`d.
+  // Commits when enough data or time has accumulated, or if `force`.
   Status commit(bool force);
 
   struct Live {
     uint64_t spool;
     uint32_t pid;
-    bool other_namespace;  // the pid is one of another pid namespace
+    bool other_namespace;  // the pid belongs to another pid namespace
   };
   // Process images seen and not yet finished.
   std::vector<Live> live() const;
-  // The process image has ended (or is let go): all it committed is read, and what was open noted.
+  // The process image has ended, or is not followed any longer: reads everything it committed, and
+  // notes what was open.
   Status finish_process(uint64_t spool, std::string_view how);
 
-  // Rows were written that come from no chunk: the next commit is worth while.
+  // Rows were written that come from no chunk, so the next commit is worthwhile.
   void touch() { ++uncommitted_bytes_; }
 
-  // Records read from now on are counted as dropped for this reason.
+  // Counts records read from now on as dropped for this reason.
   void discard_from_now(std::string_view reason) { discard_reason_ = reason; }
 
   // The last step: counts the drops, commits, and finishes the .rpd.
   Status finish();
 
   uint64_t events() const { return events_; }
-  uint64_t spool_bytes() const;  // chunks on disk now
+  uint64_t spool_bytes() const;  // chunks currently on disk
 
  private:
   struct Chunk {
@@ -72,15 +73,15 @@ class Drain {
     std::string name;  // "p12-ab/r1-0": key of its position
     uint64_t sequence = 0, offset = 0;
     uint64_t bytes = 0;     // of the file
-    bool drained = false;   // read to the end and given back
-    bool read_out = false;  // sealed and read to the end; given back with the next commit
-    // Of a sealed chunk that is still to be read: it stays as it is.
+    bool drained = false;   // read to the end and returned to the producer
+    bool read_out = false;  // sealed and read to the end; returned with the next commit
+    // The header of a sealed chunk that is still to be read: it does not change.
     std::optional<wire::ChunkStatus> waiting;
   };
   struct Spool {
     wire::SpoolFolder folder;
     std::map<std::string, Chunk> chunks;
-    uint64_t definition_files = 0;  // of ring 0, which are numbered from 0 and never used again
+    uint64_t definition_files = 0;  // of ring 0; numbered from 0 and never reused
     bool finished = false;          // nothing more will come
     bool removed = false;           // its folder is deleted
   };
@@ -110,13 +111,13 @@ class Drain {
   std::function<void()> progress_ = [] {};
   std::map<uint64_t, Spool> spools_;
   Announced announced_;
-  std::vector<Announcement> to_tell_;  // those whose processes are still to be described
+  std::vector<Announcement> to_tell_;  // announcements whose processes are not described yet
   std::vector<std::byte> buffer_;
   uint64_t events_ = 0, uncommitted_bytes_ = 0;
   bool stopped_ = false;
   std::string discard_reason_;  // "": records are kept
   int64_t last_commit_ns_ = 0, last_list_ns_ = 0;
-  bool backlog_ = false;  // more is waiting than the last poll read
+  bool backlog_ = false;  // the last poll has left data unread
 };
 
 }  // namespace sonde::record

@@ -1,5 +1,5 @@
-// The drain and the recovery against the real agent, in child processes of the test's own: what the
-// children count in shared memory must be in the file.
+// The drain and the recovery with the real agent, in child processes: what the children count in
+// shared memory must be in the file.
 #include "record/drain.h"
 
 #include <signal.h>
@@ -31,9 +31,9 @@ TEST_F(DrainTest, ReadsWhileTheProgramWrites) {
   EXPECT_TRUE(wire::list_spools(session()).empty());
 }
 
-// Each call is of a function of its own with a long name, so that definitions fill a chunk every
-// hundred calls: an event must never be read before the newest chunk of definitions. Another folder
-// with many files makes time pass between listing this one and reading it.
+// Each call has a function of its own with a long name, so that definitions fill a chunk every
+// hundred calls: an event must never be read before the newest chunk of definitions. A second
+// folder with many files delays the reading of the first one after its listing.
 TEST_F(DrainTest, NamesAreThereForEventsThatAreJustMade) {
   constexpr int kCalls = 10'000;
   const std::string crowd = session() + "/p1-7fffffffffffffff/";
@@ -56,7 +56,7 @@ TEST_F(DrainTest, NamesAreThereForEventsThatAreJustMade) {
 TEST_F(DrainTest, ChunksGoRoundOrAreLetGo) {
   for (const bool slow : {false, true}) {
     fresh();
-    // The child waits after each 5,000 marks until they are drained, or fills its chunks at once.
+    // The child pauses after each 5,000 marks until they are drained, or fills its chunks at once.
     const pid_t child = start([&](Agent agent) {
       for (int64_t i = 1; i <= 400'000; ++i) {
         agent->mark(0, 0, "round");
@@ -129,7 +129,7 @@ TEST_F(DrainTest, RecoveryGoesOnWhereTheRecorderWasKilled) {
     const int64_t before = monotonic_now_ns();
     const int64_t count = 5'000 + static_cast<int64_t>(random_() % 40'000);
     const pid_t child = start(marks(2, count, 3000));
-    // Recorders that are killed at some moment, one after the other.
+    // Recorders that are killed at random moments, one after the other.
     for (int recorder = round % 4; recorder > 0; --recorder) {
       for (auto polls = random_() % 8; polls > 0; --polls) {
         drain_->poll();
@@ -143,7 +143,7 @@ TEST_F(DrainTest, RecoveryGoesOnWhereTheRecorderWasKilled) {
     }
     wait_for(child);
     close();
-    if (round % 5 == 4) fs::remove(trace());  // killed before it had made one
+    if (round % 5 == 4) fs::remove(trace());  // killed before it had made a trace
     const auto outcome = recover(session(), "");
     ASSERT_TRUE(outcome) << outcome.error().to_line();
     if (round % 5 != 4 || round % 4 == 0) {
@@ -183,8 +183,8 @@ TEST_F(DrainTest, WithoutAReaderAProgramKeepsToItsRoom) {
   drain_->poll();
   EXPECT_EQ((*control_)->orphaned, 0u);
   close();
-  // What closing let the program make, which takes as long as the machine is busy, is not of the
-  // room. Each thread may have taken one more chunk before it noticed.
+  // Chunks that the program could make before it noticed the closing do not count; how many depends
+  // on the load. Each thread may have taken one more chunk before it noticed.
   const uint64_t before = bytes_on_disk();
   usleep(800'000);  // more than 2 MiB are made meanwhile
   EXPECT_LE(bytes_on_disk(), before + (2u << 20) + 2 * wire::kMaxChunkBytes);
@@ -203,7 +203,7 @@ TEST_F(DrainTest, OfAFinishedTraceOnlyTheSessionIsLeftToRemove) {
   const pid_t child = start(marks(1, 100));
   wait_for(child);
   end();
-  close();  // as a recorder that is killed before it has removed the session
+  close();  // like a recorder that is killed before it has removed the session
   ASSERT_TRUE(fs::exists(session() + "/control"));
   const auto outcome = recover(session(), "");
   ASSERT_TRUE(outcome) << outcome.error().to_line();

@@ -1,5 +1,5 @@
-// What tests of the drain and of the recovery share: a session whose programs are child processes
-// of the test that use the real agent, and count in shared memory what they make.
+// Shared by tests of the drain and of the recovery: a session whose programs are child processes
+// that use the real agent, and count in shared memory what they record.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ namespace sonde::record {
 namespace fs = std::filesystem;
 using Agent = const struct sonde_agent*;
 
-// Counters that outlive the child that counts.
+// Counters that outlive the child.
 struct Progress {
   std::atomic<int64_t> marks[8];
   std::atomic<bool> stop;
@@ -95,11 +95,11 @@ class DrainTest : public ::testing::Test {
     }
     return bytes;
   }
-  // Runs `work` in a child that is recorded.
+  // Runs `work` in a recorded child.
   pid_t start(const std::function<void(Agent)>& work) {
     const pid_t child = fork();
     if (child != 0) return child;
-    control_.reset();  // or it would hold the lock as well
+    control_.reset();  // otherwise it would hold the lock as well
     if (!agent::attach_process(session().c_str())) _exit(9);
     work(sonde_agent_v2());
     _exit(0);
@@ -109,7 +109,7 @@ class DrainTest : public ::testing::Test {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_EQ(status, 0);
   }
-  // Threads that make marks with their number for text until they have made `count`.
+  // Threads that make marks with their number as text, until they have made `count`.
   std::function<void(Agent)> marks(int threads, int64_t count, int pause_every = 0) {
     return [=, this](Agent agent) {
       std::vector<std::thread> running;

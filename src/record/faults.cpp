@@ -34,11 +34,12 @@ namespace {
 
 constexpr int64_t kWavesNs = 1'000'000'000;
 constexpr int64_t kThreadsNs = 1'000'000'000;
-constexpr useconds_t kWritingUs = 100'000;    // from the first wave to the last
-constexpr int64_t kUntoldNs = 1'500'000'000;  // the runtime tells of a fault long before
+constexpr useconds_t kWritingUs = 100'000;    // time that the software GPU takes to write all waves
+constexpr int64_t kUntoldNs = 1'500'000'000;  // the runtime would report a fault much earlier
 constexpr int64_t kHangLookNs = 250'000'000;
-constexpr int kMostFindings = 20;           // of --check, whose reports are printed whole
-constexpr int64_t kSoonNs = 2'000'000'000;  // an end so soon after a failed call is due to it
+constexpr int kMostFindings = 20;  // of --check, whose reports are printed in full
+// An end so soon after a failed call is attributed to it.
+constexpr int64_t kSoonNs = 2'000'000'000;
 
 bool is_crash(int signal) {
   for (const int crash : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP}) {
@@ -57,12 +58,12 @@ bool failed_by_call(const wire::Board& board, int64_t end_ns) {
 
 bool has_work(const wire::Board& board) { return fault::progress_of(board).in_flight != 0; }
 
-// The software GPU writes where its waves stand when this file is there, and takes it away.
+// When this file exists, the software GPU writes where its waves are, and removes the file.
 size_t ask_for_waves(const std::string& waves) {
   std::error_code error;
   const auto before = std::filesystem::file_size(waves, error);
   std::ofstream(waves + ".ask").flush();
-  // A kernel looks every so many instructions; one that does not run never does.
+  // A kernel checks every so many instructions; a kernel that does not run never does.
   const int64_t until_ns = monotonic_now_ns() + kWavesNs;
   while (std::filesystem::exists(waves + ".ask", error) && monotonic_now_ns() < until_ns) {
     ::usleep(10'000);
@@ -72,8 +73,8 @@ size_t ask_for_waves(const std::string& waves) {
   return before == static_cast<std::uintmax_t>(-1) ? 0 : before;
 }
 
-// Whether a queue waits for a signal. What the board alone says is not enough: a barrier that is
-// over may be the last that was heard of its queue.
+// Whether a queue certainly waits for a signal. The board alone is not enough: the newest barrier
+// that it knows of a queue may have completed.
 bool waits_for_signal(const std::string& path) {
   const auto board = fault::read_board(path);
   if (!board) return false;
@@ -86,7 +87,7 @@ bool waits_for_signal(const std::string& path) {
                      [](const fault::QueueWait& wait) { return wait.certain; });
 }
 
-// Whatever a name holds, a terminal shows it as text.
+// Makes a report safe for the terminal, whatever names contain.
 std::string shown(const std::string& text) {
   std::string safe;
   for (const auto line : split(text, '\n')) safe += printable(line) + "\n";
@@ -98,7 +99,7 @@ void say(const std::string& line) { fmt::print(stderr, "sonde: {}\n", printable(
 
 std::string command_text(const Options& options) {
   auto words = redact_arguments(options.command);
-  // What the user asked for, without the launcher that was put before it.
+  // The user's command, without the launcher in front of it.
   const auto end = std::find(words.begin(), words.end(), "--");
   if (options.faults.waves && end != words.end()) words.erase(words.begin(), std::next(end));
   std::string text;
@@ -150,7 +151,7 @@ Result<FaultWatch> FaultWatch::open(const std::string& session, const Options& o
 void FaultWatch::print(const fault::FaultReport& report) const {
   const FaultOptions& options = options_->faults;
   if (findings_ > kMostFindings && !options.all && !options.json && options.output.empty())
-    return say(report.cause);  // the whole of it is for --all
+    return say(report.cause);  // the full report is for --all
   std::string text = options.json ? fault::json_of(report) + "\n"
                                   : fault::text_of(report, {options.all && !options.agent_layout});
   if (options.agent_layout) text = fault::agent_text_of(report, {options.all}) + "\n" + text;
@@ -207,7 +208,7 @@ void FaultWatch::show(const fault::FaultReport& report, fault::CodeObjects& code
   if (!added) say("the report is not in the trace: " + added.error().to_line());
 }
 
-// Each time whole: the next report may never come.
+// Writes a complete core each time: there may be no next report.
 Status FaultWatch::keep(const store::FaultRow& row, const fault::FaultReport& report,
                         const fault::LiveProcess* process, fault::CodeObjects& code) const {
   using store::Writer;
@@ -262,7 +263,7 @@ bool FaultWatch::look(store::Writer* writer) {
   return reports_ != before;
 }
 
-// One report for each that the software GPU writes: it writes none twice.
+// One report per finding; the software GPU writes each finding once.
 void FaultWatch::look_for_findings(store::Writer* writer) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(waves_, error);
@@ -281,7 +282,7 @@ void FaultWatch::look_for_findings(store::Writer* writer) {
   }
 }
 
-// A program that waits for ever shows its fault nowhere else.
+// Finds faults of programs that wait forever, which appear nowhere else.
 void FaultWatch::look_for_untold(store::Writer* writer) {
   const int64_t now_ns = monotonic_now_ns();
   std::error_code error;
@@ -293,7 +294,7 @@ void FaultWatch::look_for_untold(store::Writer* writer) {
   }
   for (auto& [pid, faulted] : untold_) {
     if (faulted.seen_ns == 0 || now_ns - faulted.seen_ns < kUntoldNs) continue;
-    faulted.seen_ns = 0;  // one of each process
+    faulted.seen_ns = 0;  // at most one per process
     for (const std::string& path : fault::list_boards(session_)) {
       if (!told_.contains(path)) tell_untold(path, faulted.wave, writer);
     }
@@ -313,7 +314,7 @@ void FaultWatch::tell_untold(const std::string& path, const fault::Wave& wave,
   now.process = &process;
   now.untold = true;
   tell(*board, now, writer);
-  fault::set_reported(path);  // it may be just about to tell
+  fault::set_reported(path);  // the runtime may be about to report it
 }
 
 fault::Occasion FaultWatch::occasion() const {
@@ -325,7 +326,7 @@ fault::Occasion FaultWatch::occasion() const {
   return occasion;
 }
 
-// Where the software GPU writes no waves, AMD's debugger library may know them.
+// Without a software GPU, AMD's debugger library may know the waves.
 void FaultWatch::ask_cards(const fault::Board& board, fault::Occasion& occasion) const {
   if (!waves_.empty() || occasion.on_softgpu || occasion.process->trouble() != 0) return;
   occasion.waves_file = waves_file(session_);
@@ -355,7 +356,7 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
 }
 
 void FaultWatch::ask_where_threads_are(const std::string& path, fault::Occasion& now) {
-  ThreadStopper stopper(path);  // before they are asked: the process looks at once then
+  ThreadStopper stopper(path);  // before asking: the process then answers at once
   if (!fault::ask_for_threads(path, kThreadsNs)) {
     now.no_threads = "the process did not tell them";
   } else {
@@ -365,10 +366,10 @@ void FaultWatch::ask_where_threads_are(const std::string& path, fault::Occasion&
   late_threads_.insert(late_threads_.end(), late.begin(), late.end());
 }
 
-// Of the other ranks of a job: each has a process, and may have a session of its own.
+// The boards of the job's other ranks: other processes, possibly in sessions of their own.
 std::vector<fault::Board> FaultWatch::other_boards(const std::string& path,
                                                    const fault::Board& own) const {
-  constexpr size_t kMostBoards = 64;  // of 10 MB
+  constexpr size_t kMostBoards = 64;  // of 10 MB each
   std::vector<fault::Board> boards;
   std::vector<std::string> paths = fault::list_boards(session_);
   for (std::string& other : fault::list_neighbours(session_)) paths.push_back(std::move(other));
@@ -388,7 +389,7 @@ void FaultWatch::tell_state(store::Writer* writer) {
   if (boards.empty()) say("no report: nothing that runs has used ROCm so far");
 }
 
-// One for each time that a process stands still.
+// Reports each hang of a process once.
 bool FaultWatch::look_for_hangs(store::Writer* writer) {
   const int64_t now_ns = monotonic_now_ns();
   if (now_ns - looked_ns_ < kHangLookNs) return false;
@@ -414,7 +415,7 @@ bool FaultWatch::look_for_hangs(store::Writer* writer) {
   return true;
 }
 
-// Of a program that crashed on a device that is part of it.
+// For a program that crashed on a device that is the CPU itself.
 void FaultWatch::look_at_opencl(const End& end, store::Writer* writer) {
   if (!is_crash(end.signal)) return;
   for (const std::string& path : fault::list_cl_boards(session_)) {
@@ -427,8 +428,9 @@ void FaultWatch::look_at_opencl(const End& end, store::Writer* writer) {
   }
 }
 
-// Told whatever the program made of it: where memory is checked, a copy that HIP has refused; and a
-// launch of what the GPU has no code for, which HIP 5.7 leaves to the program, and 5.2 aborts at.
+// Reports failed calls regardless of how the program ended: with memory checks, a copy that HIP has
+// refused; and a launch without code for the GPU, which HIP 5.7 leaves to the program to check, and
+// 5.2 aborts at.
 void FaultWatch::look_at_failed_calls(const End& end, store::Writer* writer) {
   for (const std::string& path : fault::list_boards(session_)) {
     if (told_.contains(path) || !fault::call_failed(path)) continue;
@@ -466,7 +468,7 @@ bool FaultWatch::look_at_end(const End& end, store::Writer* writer) {
     if (!board || (!end.behind_softgpu && board->state->pid != end.pid)) continue;
     const bool by_call = failed_by_call(*board->state, end.time_ns);
     const bool by_crash = is_crash(end.signal) && has_work(*board->state);
-    // HIP ends a program at once that has no kernel for the GPU.
+    // HIP aborts a program that has no kernel for the GPU.
     const bool launched = board->state->next_dispatch != 0;
     const std::string wrong = end.signal == SIGABRT && !launched
                                   ? fault::wrong_architecture(*board->state)

@@ -1,5 +1,5 @@
-// FaultWatch: looks at the boards of the processes that are recorded, and tells of the first
-// failure of each: on stderr or in a file, and in the trace.
+// FaultWatch: watches the boards of the recorded processes, and reports the first failure of each:
+// on stderr or in a file, and in the trace.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ namespace sonde::record {
 class FaultWatch {
  public:
   FaultWatch() = default;
-  // Makes the folder in which processes put their boards.
+  // Makes the folder for the boards of processes.
   static Result<FaultWatch> open(const std::string& session, const Options& options);
 
   // True if a report was written to the trace (which may be absent). Composes it from what the
-  // failed process has published, whether that still runs or not.
+  // failed process has published, whether it still runs or not.
   bool look(store::Writer* writer);
 
-  // Somebody wants to know what the GPUs do now.
+  // A user asked what the GPUs are doing now.
   void tell_state(store::Writer* writer);
 
-  // The command has ended, as its parent was told: an end by itself with work on a GPU, or because
-  // of a call into HIP that failed, is told of too.
+  // The command has ended: also reports crashes with work on a GPU, and exits because of a failed
+  // HIP call.
   struct End {
     int64_t pid = 0;
     int exit_status = 0, signal = 0;
     int64_t time_ns = 0;
-    bool behind_softgpu = false;  // the command is its launcher, which ends as its child does
+    bool behind_softgpu = false;  // the command is softgpu's launcher, which ends as its child does
   };
   bool look_at_end(const End& end, store::Writer* writer);
 
@@ -72,29 +72,30 @@ class FaultWatch {
 
   std::string session_, waves_;
   const Options* options_ = nullptr;
-  std::set<std::string> told_;                // boards
+  std::set<std::string> told_;                // boards already reported
   std::map<std::string, Progress> progress_;  // by board
   int64_t looked_ns_ = 0;
   size_t checked_ = 0;  // bytes of the waves' file
-  size_t faulted_ = 0;  // the same, as far as faults were looked for
+  size_t faulted_ = 0;  // the same for the search for faults
   struct Faulted {
     fault::Wave wave;
     int64_t seen_ns = 0;
   };
-  std::map<int64_t, Faulted> untold_;  // the first of each process that its runtime may tell of yet
+  // Each process' first fault that its runtime may still report.
+  std::map<int64_t, Faulted> untold_;
   int reports_ = 0, findings_ = 0;
-  std::vector<pid_t> late_threads_;  // to be let go as soon as they stand
-  bool has_core_ = false;            // Options' file was begun, by us
+  std::vector<pid_t> late_threads_;  // to be detached once they stop
+  bool has_core_ = false;            // Options' core file was begun by us
 };
 
-// Where the software GPU puts the waves of a session.
+// The file for the waves of a session's software GPU.
 std::string waves_file(const std::string& session);
-// What of the command and its output is in the session.
+// Replaces placeholders in the command, and output names, by files in the session.
 void place_in_session(Options& options, const std::string& session);
 
 // "signal 11", "exit 1".
 std::string how_it_ended(int exit_status, int signal);
-// The same of what wait() tells; 0: no signal ended it.
+// For a status of wait(). 0: not ended by a signal.
 int signal_of(int wait_status);
 std::string how_it_ended(int wait_status);
 

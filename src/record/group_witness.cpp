@@ -17,7 +17,7 @@ namespace sonde::record {
 
 namespace {
 
-// Whether the signal waits for the process, which blocks them all.
+// Whether the signal is pending for the process, which blocks all signals.
 bool is_pending(pid_t pid, int signal) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(file, line);) {
@@ -41,7 +41,7 @@ void GroupWitness::start() {
   sigset_t all, before;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
-  // A fork whose end sends no signal and which waitpid(-1) passes over.
+  // A fork whose end sends no signal, and which waitpid(-1) ignores.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -63,7 +63,7 @@ void GroupWitness::end() {
 
 bool GroupWitness::shared_with(pid_t child, int signal) {
   if (pid_ <= 0 || ::getpgid(child) != ::getpgrp()) return false;
-  // The whole group is signalled at once, but we may be quicker to look.
+  // The whole group is signalled at once, but we may look too early.
   for (int attempt = 0; attempt < 5; ++attempt) {
     if (is_pending(pid_, signal)) {
       end();

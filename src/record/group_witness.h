@@ -1,7 +1,7 @@
-// Whether a signal that the recorder got was sent to its whole process group, so that the command
-// has it already and must not get it twice: programs take a second Ctrl-C for impatience. The
-// kernel does not tell; so another process of the group, which does nothing but collect signals, is
-// asked whether it has one too. It holds no descriptors and ends with the recorder.
+// Whether a signal that the recorder received was sent to its whole process group, so that the
+// command has it already and must not get it twice: programs treat a second Ctrl-C as impatience.
+// The kernel does not say; so another process of the group, which only collects pending signals, is
+// checked for it, too. It holds no descriptors and ends with the recorder.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ class GroupWitness {
   ~GroupWitness();
 
   void start();
-  // True if the signal went to the group that `child` belongs to. Forgets it.
+  // True if the signal was sent to the group, and `child` is in it. Consumes it.
   bool shared_with(pid_t child, int signal);
 
  private:

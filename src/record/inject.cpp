@@ -26,22 +26,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kCallNs = 10'000'000'000;  // a call that has not returned then never will
+constexpr int64_t kCallNs = 10'000'000'000;  // a call that takes longer will never return
 constexpr uint64_t kRedZone = 128;
 constexpr uint64_t kStackBytes = 512 * 1024, kArgumentBytes = 8192;
-constexpr long kRestartFirst = -516, kRestartLast = -512;  // what the kernel goes on from
+constexpr long kRestartFirst = -516, kRestartLast = -512;  // the kernel restarts these system calls
 
-// "" of what has ended or may not be read.
+// "" if the process has ended or may not be read.
 std::string read_text(const std::string& path) { return monitor::read_file(path).value_or(""); }
 
-// ---- Where functions are ----
+// ---- addresses of functions ----
 
 struct Mapped {
   std::string path;
   uint64_t start = 0, offset = 0;
 };
 
-// The first mapping of the file of this name.
+// The first mapping of the file with this name.
 std::optional<Mapped> mapping_of(pid_t pid, std::string_view name) {
   const std::string maps = read_text(fmt::format("/proc/{}/maps", pid));
   for (const auto line : split(maps, '\n')) {
@@ -65,7 +65,7 @@ const T* at(const std::string& bytes, uint64_t offset, uint64_t count = 1) {
   return reinterpret_cast<const T*>(bytes.data() + offset);
 }
 
-// The address that a function of a shared library has relative to its first byte; 0: it has none.
+// A function's address in a shared library, relative to its first byte; 0 if it lacks the function.
 uint64_t symbol_of(const std::string& elf, std::string_view name) {
   const auto* header = at<Elf64_Ehdr>(elf, 0);
   if (header == nullptr || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return 0;
@@ -89,7 +89,7 @@ uint64_t symbol_of(const std::string& elf, std::string_view name) {
   return 0;
 }
 
-// Functions in the process.
+// The loader's functions in the process.
 struct Loader {
   uint64_t map = 0, unmap = 0;  // mmap and munmap
   uint64_t open = 0, find = 0;  // dlopen and dlsym
@@ -97,12 +97,12 @@ struct Loader {
 
 Result<Loader> loader_of(pid_t pid) {
   Loader loader;
-  for (const char* library : {"libc.so.6", "libdl.so.2"}) {  // before glibc 2.34 in the latter
+  for (const char* library : {"libc.so.6", "libdl.so.2"}) {  // dlopen is in libdl before glibc 2.34
     const auto mapped = mapping_of(pid, library);
     if (!mapped) continue;
     std::string elf = read_text(fmt::format("/proc/{}/root{}", pid, mapped->path));
     if (elf.empty())
-      elf = read_text(mapped->path);  // of a process under another root, as we see it
+      elf = read_text(mapped->path);  // under another root, the path as seen from here
     const auto find = [&](uint64_t& address, const char* name) {
       const uint64_t symbol = symbol_of(elf, name);
       if (symbol != 0 && address == 0) address = mapped->start - mapped->offset + symbol;
@@ -121,15 +121,15 @@ Result<Loader> loader_of(pid_t pid) {
                     std::to_string(pid), "a static program cannot be attached to");
 }
 
-// ---- A thread that can be stopped ----
+// ---- a thread that can be stopped ----
 
-// A call that a thread is in, with its first arguments.
+// A system call that a thread is in, with its first arguments.
 struct Call {
   long number = -1;
   unsigned long first = 0, second = 0;
 };
 
-// Whether a descriptor is none of a file, which the dynamic linker reads with its lock held.
+// Whether a descriptor is not a file; the dynamic linker reads files with its lock held.
 bool is_stream(pid_t pid, unsigned long descriptor) {
   std::error_code error;
   const std::string link =
@@ -140,8 +140,8 @@ bool is_stream(pid_t pid, unsigned long descriptor) {
   return false;
 }
 
-// A thread in one of these calls holds no lock that loading a library takes. In a futex, the wait
-// of condition variables and semaphores is told from that of locks by its operation.
+// A thread in one of these calls holds no lock that loading a library needs. For futex, the
+// operation distinguishes waits of condition variables and semaphores from those of locks.
 bool is_safe(pid_t pid, const Call& call) {
   constexpr long kFutexBitset = 9, kFutexCommand = 0x7f;
   constexpr std::array kCalls = {
@@ -168,11 +168,11 @@ std::vector<pid_t> waiting_threads(pid_t pid) {
     const auto tid = parse_int(entry.path().filename().string());
     if (tid && is_safe(pid, call)) threads.push_back(static_cast<pid_t>(*tid));
   }
-  std::sort(threads.begin(), threads.end());  // the first one most likely has the largest stack
+  std::sort(threads.begin(), threads.end());  // the first thread most likely has the largest stack
   return threads;
 }
 
-// A thread under our control, stopped; goes on as it was when this ends.
+// A stopped thread under our control; its state is restored at the end.
 class StoppedThread {
  public:
   static Result<StoppedThread> seize(pid_t tid) {
@@ -202,7 +202,7 @@ class StoppedThread {
     ::ptrace(PTRACE_DETACH, tid_, nullptr, nullptr);
   }
 
-  // Whether it was interrupted in a call that goes on by itself.
+  // Whether it was interrupted in a system call that restarts by itself.
   bool is_waiting() const {
     const auto result = static_cast<long>(before_.rax);
     return static_cast<long>(before_.orig_rax) >= 0 && result >= kRestartFirst &&
@@ -210,10 +210,10 @@ class StoppedThread {
            is_safe(tid_, {static_cast<long>(before_.orig_rax), before_.rdi, before_.rsi});
   }
 
-  // A stack of its own for what is called next: the thread's may be small, or almost full. The
-  // lowest part is for text.
+  // Maps a stack for the following calls: the thread's own may be small, or almost full. The lowest
+  // part is for text.
   Status take_stack(const Loader& loader) {
-    constexpr uint64_t kProtection = 3, kFlags = 0x22;  // to read and write; private, anonymous
+    constexpr uint64_t kProtection = 3, kFlags = 0x22;  // readable and writable; private, anonymous
     stack_ = (before_.rsp - kRedZone) & ~uint64_t{15};
     SONDE_ASSIGN(const uint64_t memory,
                  call(loader.map, {0, kStackBytes, kProtection, kFlags, ~uint64_t{0}, 0}));
@@ -229,7 +229,7 @@ class StoppedThread {
     (void)call(loader.unmap, {text_, kStackBytes, 0, 0, 0, 0});
   }
 
-  // Text into the process, until the next one.
+  // Copies text into the process; valid until the next call.
   Result<uint64_t> put(const std::string& text) {
     iovec local = {const_cast<char*>(text.c_str()), text.size() + 1};
     iovec remote = {reinterpret_cast<void*>(text_), text.size() + 1};
@@ -243,7 +243,7 @@ class StoppedThread {
   using Arguments = std::array<uint64_t, 6>;
   Result<uint64_t> call(uint64_t function, const Arguments& arguments) {
     user_regs_struct registers = before_;
-    registers.rsp = stack_ - sizeof(uint64_t);  // the return address: 0, where no code is
+    registers.rsp = stack_ - sizeof(uint64_t);  // the return address: 0, where there is no code
     const uint64_t nowhere = 0;
     iovec local = {const_cast<uint64_t*>(&nowhere), sizeof nowhere};
     iovec remote = {reinterpret_cast<void*>(registers.rsp), sizeof nowhere};
@@ -256,7 +256,7 @@ class StoppedThread {
     registers.r8 = arguments[4];
     registers.r9 = arguments[5];
     registers.rax = 0;
-    registers.orig_rax = ~uint64_t{0};  // no call of the system's is to be begun again
+    registers.orig_rax = ~uint64_t{0};  // no system call is to be restarted
     registers.eflags &= ~uint64_t{0x400};
     hold_signals();
     if (::ptrace(PTRACE_SETREGS, tid_, nullptr, &registers) != 0) {
@@ -282,7 +282,7 @@ class StoppedThread {
     return ok_status();
   }
 
-  // Signals that were on their way are delivered first.
+  // Lets pending signals be delivered first.
   Status wait_for_stop() {
     for (;;) {
       SONDE_ASSIGN(const int status, wait());
@@ -298,8 +298,8 @@ class StoppedThread {
     }
   }
 
-  // While ours is called no handler of the program's runs, which might never come back; and
-  // SIGSEGV, by which a call ends, comes: blocked, it would cost the program its handler.
+  // Blocks signals during our call: a handler of the program might never return. Except SIGSEGV, by
+  // which a call ends: if it were blocked, the kernel would reset its handler.
   void hold_signals() {
     constexpr uint64_t kSegv = uint64_t{1} << (SIGSEGV - 1);
     uint64_t most = ~kSegv;
@@ -320,7 +320,7 @@ class StoppedThread {
     }
   }
 
-  // Until it returns to nowhere. What other signals do meanwhile is their affair.
+  // Runs until the call returns to address 0. Other signals are passed on.
   Result<uint64_t> run() {
     for (long pass_on = 0;;) {
       ::ptrace(PTRACE_CONT, tid_, nullptr, pass_on);
@@ -351,10 +351,10 @@ class StoppedThread {
 
   pid_t tid_ = 0;
   uint64_t stack_ = 0, text_ = 0;
-  uint64_t mask_ = 0;   // of signals
-  bool known_ = false;  // what it was stopped in
+  uint64_t mask_ = 0;   // blocked signals
+  bool known_ = false;  // the registers it was stopped with are known
   user_regs_struct before_ = {};
-  std::vector<char> state_ = std::vector<char>(16384);  // of all other registers
+  std::vector<char> state_ = std::vector<char>(16384);  // all other registers
 };
 
 Result<StoppedThread> stop_a_thread(pid_t pid, int64_t patience_ns) {
@@ -377,7 +377,7 @@ Result<StoppedThread> stop_a_thread(pid_t pid, int64_t patience_ns) {
 
 Result<int> load_and_call(StoppedThread& thread, const Loader& loader, const std::string& library,
                           const std::string& name, const std::string& argument) {
-  constexpr uint64_t kNow = 2;  // RTLD_NOW, and its names for nobody else
+  constexpr uint64_t kNow = 2;  // RTLD_NOW | RTLD_LOCAL
   SONDE_ASSIGN(const uint64_t path, thread.put(library));
   SONDE_ASSIGN(const uint64_t handle, thread.call(loader.open, {path, kNow, 0, 0, 0, 0}));
   if (handle == 0) {

@@ -1,6 +1,5 @@
-// Brings a library into a process that runs: a thread of it that waits in a system call in which it
-// holds no lock of libc's is stopped for as long as dlopen() takes, and then goes on waiting. Of
-// x86-64 only.
+// Injects a library into a running process: a thread that waits in a system call, without holding a
+// lock of libc, is stopped while it runs dlopen(), and then continues to wait. x86-64 only.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +10,8 @@
 
 namespace sonde::record {
 
-// Has the process load `library` and call its function `name` with `argument`; returns what that
-// returns. Waits at most `patience_ns` for a moment at which a thread can be stopped.
+// Makes the process load `library` and call its function `name` with `argument`; returns that
+// function's result. Waits at most `patience_ns` for a thread that can be stopped.
 Result<int> call_in_process(pid_t pid, const std::string& library, const std::string& name,
                             const std::string& argument, int64_t patience_ns);
 

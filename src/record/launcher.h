@@ -1,11 +1,11 @@
-// softgpu in front of the recorded program: it is the command, and ends as the program ends.
+// softgpu in front of the recorded program: it is the command then, and ends as the program does.
 #pragma once
 
 #include <string>
 
 namespace sonde::record {
 
-// The launcher of software GPUs that is installed beside this tool; "" if there is none.
+// The software GPU's launcher installed beside this tool; "" if there is none.
 std::string softgpu_launcher();
 
 // Whether the file is that launcher.

@@ -21,7 +21,7 @@ namespace sonde::record {
 
 namespace {
 
-constexpr int kTurns = 2000;  // of 1 ms: a recorder that takes longer obeys later
+constexpr int kTurns = 2000;  // of 1 ms: a slower recorder obeys later
 
 bool runs(int64_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
 
@@ -60,7 +60,7 @@ std::vector<LiveRecording> live_recordings() {
   for (const Session& session : find_sessions(session_places())) {
     if (!session.being_read) continue;
     const auto control = wire::Control::attach(session.path);
-    if (!control) continue;  // of another version, or it has just ended
+    if (!control) continue;  // of another version, or just ended
     LiveRecording recording;
     recording.session = session.path;
     recording.output = session.output;
@@ -99,7 +99,7 @@ Result<std::vector<LiveRecording>> choose_recordings(const std::vector<std::stri
     }
     const auto other =
         std::find_if(found + 1, live.end(), [&](const auto& each) { return means(word, each); });
-    // A path or a process says which; a name that two have does not.
+    // A path or a process is unambiguous; a name that two recordings share is not.
     if (other != live.end() && found->output != word) {
       return make_error(ErrorCode::kInvalidArgument,
                         "is " + found->output + " and " + other->output, word,
@@ -117,13 +117,14 @@ std::string switched_text(wire::Asked asked) {
 
 Status switch_recording(const LiveRecording& recording, wire::Asked asked) {
   SONDE_ASSIGN(wire::Control control, wire::Control::attach(recording.session));
-  // The recorder comes to the same in its next turn; until then processes need not wait.
+  // The recorder does the same in its next turn; writing it here as well saves the processes the
+  // wait.
   __atomic_store_n(&control->asked, static_cast<uint32_t>(asked), __ATOMIC_RELEASE);
   const bool may_be_on = __atomic_load_n(&control->closed, __ATOMIC_RELAXED) == 0;
   __atomic_store_n(&control->recording, may_be_on ? position_of(asked) : wire::kOff,
                    __ATOMIC_RELAXED);
   wire::tell_change(*control);
-  // In a turn that had begun before, it may still write what it knew.
+  // The recorder may be in the middle of a turn and still write the old value.
   for (int i = 0; i < kTurns; ++i) {
     if (__atomic_load_n(&control->obeyed, __ATOMIC_ACQUIRE) == static_cast<uint32_t>(asked)) break;
     ::usleep(1000);
@@ -132,7 +133,8 @@ Status switch_recording(const LiveRecording& recording, wire::Asked asked) {
 }
 
 Result<std::vector<std::string>> cut_recording(const LiveRecording& recording) {
-  constexpr int kPatience = 60'000;  // turns of 1 ms: a part of a busy program takes seconds
+  // Turns of 1 ms: finishing a part of a busy program takes seconds.
+  constexpr int kPatience = 60'000;
   const auto base = base_of_part(recording.output);
   if (!base) {
     return make_error(ErrorCode::kUnsupported, "it goes into one file, which can be read already",

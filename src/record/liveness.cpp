@@ -32,7 +32,7 @@ TracedProcess open_process(const Drain::Live& live) {
   if (!live.other_namespace) {
     const long fd = ::syscall(SYS_pidfd_open, static_cast<pid_t>(live.pid), 0);
     process.handle = UniqueFd(static_cast<int>(fd));
-    // An old kernel, or a container that denies the call. No such process: it has ended.
+    // An old kernel, or a container that denies the call. ESRCH: the process has ended.
     if (fd < 0 && errno != ESRCH) process.denied = errno;
   }
   return process;
@@ -40,8 +40,8 @@ TracedProcess open_process(const Drain::Live& live) {
 
 namespace {
 
-// The spool in ".../p<PID>-<SPOOL, hex>/r0-0", with or without kOtherNamespaceSuffix; 0 if that is
-// no chunk.
+// The spool in ".../p<PID>-<SPOOL, hex>/r0-0", with or without kOtherNamespaceSuffix; 0 if the path
+// is not a chunk's.
 uint64_t spool_of_path(std::string_view path) {
   const size_t file = path.rfind("/r");
   const size_t folder = file == 0 || file == path.npos ? path.npos : path.rfind("/p", file - 1);
@@ -66,7 +66,7 @@ std::optional<bool> Liveness::is_mapped(uint64_t spool) {
   return all_seen_ ? std::optional<bool>(false) : std::nullopt;
 }
 
-// Finds chunks in every process' list of mapped files.
+// Searches the mapped files of all processes for chunks.
 void Liveness::look_at_maps() {
   mapped_.clear();
   all_seen_ = true;
@@ -76,7 +76,7 @@ void Liveness::look_at_maps() {
     if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }))
       continue;
     std::ifstream file(entry.path() / "maps");
-    // A process that has ended meanwhile has none; one of another user does not show them.
+    // A process that has just ended has no maps; another user's are not readable.
     if (!file && std::filesystem::exists(entry.path(), error)) all_seen_ = false;
     for (std::string line; std::getline(file, line);) {
       if (const uint64_t spool = spool_of_path(line); spool != 0) mapped_.insert(spool);
@@ -94,11 +94,11 @@ bool Liveness::has_ended_by_now(uint64_t spool, const TracedProcess& process) {
 bool Liveness::has_ended(uint64_t spool, const TracedProcess& process) {
   if (process.other_namespace) {
     if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs) look_at_maps();
-    // A process maps its chunks soon after its folder is there, but not at once.
+    // A process maps its chunks soon after making its folder, but not at once.
     if (looked_ns_ < process.seen_ns + kLookEveryNs) return false;
     return all_seen_ && mapped_.count(spool) == 0;
   }
-  // A process that takes the number of an ended one is taken for it; its spool is another.
+  // A process that reuses the pid is mistaken for it, but has another spool.
   if (process.denied != 0) return ::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;
   if (!process.handle.valid()) return true;
   pollfd item = {process.handle.get(), POLLIN, 0};

@@ -1,5 +1,5 @@
-// A mark from outside. The agent is brought into a child of ours, which so becomes a process of the
-// recording and says what any other would.
+// A mark from outside. The agent is loaded into a child of ours, which thereby becomes a process of
+// the recording like any other.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ enum Outcome : int { kMarked, kNoAgent, kNotRecording };
       agent != nullptr ? reinterpret_cast<Get>(::dlsym(agent, "sonde_functions_v1")) : nullptr;
   const sonde_functions* functions = get != nullptr ? get() : nullptr;
   if (functions == nullptr) ::_exit(kNoAgent);
-  // Where each process has a switch of its own, this one's is on for as long as it takes.
+  // If each process has a switch of its own, turn this one on for the mark.
   if (functions->recording() == 0) functions->start();
   if (functions->recording() == 0) ::_exit(kNotRecording);
   functions->mark(0, 0, text.c_str());

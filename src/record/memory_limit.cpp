@@ -15,11 +15,11 @@ namespace {
 std::optional<uint64_t> read_number(const std::string& path) {
   std::ifstream file(path);
   uint64_t number = 0;
-  if (file >> number) return number;  // "max" is none
+  if (file >> number) return number;  // "max" is not a number
   return std::nullopt;
 }
 
-// The number behind a name in a file of "NAME: NUMBER" or "NAME NUMBER" lines.
+// The number after a name in a file of "NAME: NUMBER" or "NAME NUMBER" lines.
 std::optional<uint64_t> read_field(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   std::string word;
@@ -40,8 +40,8 @@ constexpr GroupFiles kVersion2 = {"/memory.max", "/memory.current", "inactive_fi
 constexpr GroupFiles kVersion1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes",
                                   "total_inactive_file"};
 
-// What the group and those it is in may still use. Pages of files that were not used for a while
-// count as used, but are given back when they are needed.
+// What the group and its ancestors may still use. Inactive page cache counts as used, but is
+// reclaimed when memory is needed, so it is added.
 std::optional<uint64_t> left_in_groups(const std::string& root, std::string path,
                                        const GroupFiles& files) {
   std::optional<uint64_t> least;

@@ -43,7 +43,7 @@ TEST_F(MemoryLimit, OfTheGroupsThatThisOneIsIn) {
   EXPECT_EQ(available(), 50'000'000u);
   write("cgroup/job/memory.stat", "anon 5\nfile 6\ninactive_file 10000000\nslab 7\n");
   EXPECT_EQ(available(), 60'000'000u);
-  write("cgroup/job/memory.current", "90000000\n");  // a limit that was lowered
+  write("cgroup/job/memory.current", "90000000\n");  // the limit was lowered below the usage
   EXPECT_EQ(available(), 0u);
 }
 
@@ -64,7 +64,7 @@ TEST_F(MemoryLimit, ASessionInMemoryTakesAQuarterOfIt) {
   const auto free = available_memory();
   ASSERT_TRUE(free);
   const uint64_t limit = session_limit({}, "/dev/shm");
-  EXPECT_LE(limit, *free / 4 + *free / 8);  // other programs run
+  EXPECT_LE(limit, *free / 4 + *free / 8);  // other programs run at the same time
   EXPECT_GT(limit, 0u);
   EXPECT_FALSE(is_in_memory("/proc"));
 }

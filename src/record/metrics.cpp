@@ -15,7 +15,7 @@ namespace sonde::record {
 
 namespace {
 
-constexpr int64_t kFlushEveryNs = 5'000'000'000;  // what a kill of the recorder may cost
+constexpr int64_t kFlushEveryNs = 5'000'000'000;  // the most that a kill of the recorder may lose
 
 }  // namespace
 
@@ -45,8 +45,7 @@ bool Metrics::sample(std::span<const int64_t> processes) {
   return true;
 }
 
-// A program that sees another /sys, such as one with GPUs that are not real, tells it in its
-// environment.
+// A program that sees another /sys, for example with simulated GPUs, says so in its environment.
 void Metrics::find_other_sys(std::span<const int64_t> processes) {
   for (const int64_t pid : processes) {
     if (!seen_.insert(pid).second) continue;
@@ -64,8 +63,8 @@ void Metrics::find_other_sys(std::span<const int64_t> processes) {
 
 void Metrics::last_look(int64_t pid) { sampler_.last_look(monotonic_now_ns(), pid); }
 
-// Operations and metrics of one GPU have one number: that which the traced programs gave it, known
-// by the place on the bus. A GPU that none of them saw takes a number that is free.
+// Ops and metrics of a GPU must have the same number: the one given by the traced programs, which
+// is found by the bus address. A GPU that none of them used gets a free number.
 Status Metrics::renumber_gpus() {
   SONDE_ASSIGN(auto traced, store::traced_gpus(writer_.database()));
   std::map<int64_t, int64_t> numbers;
@@ -75,7 +74,7 @@ Status Metrics::renumber_gpus() {
       numbers[each.device] = known->second;
     }
   }
-  // Nothing is known of where the traced GPUs are: they are in the same order, surely.
+  // The traced GPUs' locations are unknown: assume the same order.
   if (numbers.empty()) return ok_status();
   int64_t free = 0;
   for (const auto& each : sampler_.names()) {
@@ -88,14 +87,14 @@ Status Metrics::renumber_gpus() {
 
 void Metrics::store_names() {
   for (const auto& each : sampler_.names()) {
-    if (each.device_type == "gpu") continue;  // sonde_device knows those that were used
+    if (each.device_type == "gpu") continue;  // sonde_device has those that were used
     writer_.metadata(fmt::format("sonde::{}::{}", each.device_type, each.device), each.name);
   }
 }
 
 Status Metrics::finish(store::Ingest& ingest) {
   sampler_.flush();
-  SONDE_TRY(ingest.commit());  // so that all rows can be reached by SQL
+  SONDE_TRY(ingest.commit());  // so that SQL sees all rows
   SONDE_TRY(renumber_gpus());
   store_names();
   std::string text =
@@ -109,8 +108,8 @@ Status Metrics::finish(store::Ingest& ingest) {
   return ok_status();
 }
 
-// What does not exist on this machine was not expected either, unless it was asked for: by its
-// name, its group's, or as one of all.
+// A metric that does not exist on this machine was not expected, either, unless it was requested:
+// by name, by group, or as one of all.
 bool Metrics::is_worth_saying(const monitor::Missing& missing) const {
   const auto words = split(settings_.list, ',');
   const bool asked = std::any_of(words.begin(), words.end(), [&](std::string_view word) {
@@ -118,7 +117,7 @@ bool Metrics::is_worth_saying(const monitor::Missing& missing) const {
     return trim(word) != "default" && selection &&
            monitor::selects_group(*selection, missing.group);
   });
-  // One kind of GPU is enough.
+  // Having one kind of GPU is enough.
   const bool other_gpus = missing.group == "gpu" &&
                           std::any_of(sampler_.names().begin(), sampler_.names().end(),
                                       [](const auto& each) { return each.device_type == "gpu"; });

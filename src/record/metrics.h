@@ -17,16 +17,16 @@ namespace sonde::record {
 
 class Metrics {
  public:
-  // `writer` must outlive this.
+  // `writer` must outlive this object.
   Metrics(const monitor::Settings& settings, store::Writer& writer);
 
-  int64_t wait_ns() const;  // until the next tick; 0: it is due
-  // A tick. True if rows were written that should be committed.
+  int64_t wait_ns() const;  // until the next tick; 0: now
+  // Takes a sample. True if rows were written that should be committed.
   bool sample(std::span<const int64_t> processes);
   void last_look(int64_t pid);
-  // Writes what is held back and what was not to be had; gives GPUs the numbers of the trace.
+  // Writes what was held back, and which metrics were unavailable; gives GPUs the trace's numbers.
   Status finish(store::Ingest& ingest);
-  // What the user should hear, one line: metrics that were asked for or denied.
+  // For the user, one line each: metrics that were requested or denied.
   std::vector<std::string> complaints() const;
 
  private:

@@ -12,7 +12,8 @@
 namespace sonde::record {
 
 std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& variable) {
-  // The launcher closest to the program comes first: torchrun inside an srun task, say.
+  // The launcher closest to the program takes precedence: torchrun inside an srun task, for
+  // example.
   static constexpr struct {
     const char *rank, *size;
   } kPairs[] = {{"RANK", "WORLD_SIZE"},
@@ -92,7 +93,7 @@ bool is_letter(std::string_view text, size_t at) {
   return at < text.size() && std::isalpha(static_cast<unsigned char>(text[at])) != 0;
 }
 
-// A key at the beginning of `text`: how long it is, and what it stands for.
+// The key at the beginning of `text`: its length and its value.
 struct Key {
   size_t length = 0;  // 0 = none
   std::string value;

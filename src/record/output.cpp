@@ -32,7 +32,7 @@ std::string host_name() {
   return name;
 }
 
-// A folder whose name has keys could not be made by hand.
+// The user cannot make the folder beforehand if its name has keys.
 Status make_folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   std::error_code error;
@@ -47,7 +47,7 @@ Result<std::string> wanted_name(const Options& options, pid_t command) {
   const std::string given = options.output.empty() ? "trace.rpd" : options.output;
   NameFacts facts{command, ::getppid(), host_name(), rank, options.command, std::time(nullptr)};
   FilledName filled = fill_name(given, facts, std::getenv);
-  if (filled.name.empty()) filled.name = "trace.rpd";  // of variables that are not set
+  if (filled.name.empty()) filled.name = "trace.rpd";  // all its variables were unset
   if (filled.has_keys) SONDE_TRY(make_folder_of(filled.name));
   if (fs::is_directory(filled.name, error)) {
     filled.name = (fs::path(filled.name) / "trace.rpd").string();
@@ -67,7 +67,7 @@ std::string name_in_job(const std::string& name, const std::vector<std::string>&
 
 namespace {
 
-// A name of which neither the whole nor a part is there.
+// A name for which neither a file nor a part exists.
 std::string free_base(const std::string& wanted) {
   std::string base = free_name(wanted);
   const fs::path path(wanted);
@@ -84,7 +84,7 @@ Error not_replaced(const std::string& path, const std::string& why) {
                     "move it away, or choose another name with -o");
 }
 
-// True: `path` is free now. False: a recording that is not finished holds it.
+// True: `path` is free now. False: it is an unfinished recording.
 Result<bool> make_way(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return true;
@@ -96,7 +96,7 @@ Result<bool> make_way(const std::string& path) {
     if (!store::is_sqlite({head, sizeof head})) {
       return not_replaced(path, "it is not a trace");
     }
-    // A damaged one is nobody's any more.
+    // A damaged trace belongs to nobody any more.
     auto trace = store::Database::open(path, store::Database::Mode::kReadOnly);
     if (trace) {
       const auto session = store::unfinished_session(*trace);
@@ -108,7 +108,7 @@ Result<bool> make_way(const std::string& path) {
   return true;
 }
 
-// The name to try first: of the trace, or of the first part of one that is rotated.
+// The first name to try: of the trace, or of the first part of a rotated one.
 Result<std::string> first_name(const Options& options, pid_t command) {
   SONDE_ASSIGN(std::string wanted, wanted_name(options, command));
   if (options.rotation.every_ns == 0) return wanted;
@@ -127,7 +127,7 @@ Result<Output> open_output(const Options& options, pid_t command) {
   std::error_code error;
   SONDE_ASSIGN(const std::string wanted, first_name(options, command));
   bool replaces = options.overwrite;
-  // Other recorders may be looking for a name as well.
+  // Other recorders may be looking for a name at the same time.
   for (int attempt = 0;; ++attempt) {
     const bool append = options.append && fs::exists(wanted, error);
     if (replaces) {
@@ -139,7 +139,7 @@ Result<Output> open_output(const Options& options, pid_t command) {
     const bool taken = !append && !writer && writer.error().code == ErrorCode::kInvalidArgument &&
                        fs::exists(path, error);
     if (taken && attempt < 1000) {
-      replaces = false;  // by somebody who records now
+      replaces = false;  // another recorder has just taken it
       continue;
     }
     if (!writer) return std::move(writer).error();

@@ -64,7 +64,7 @@ std::vector<std::string> parts_of(const std::string& base) {
 
 namespace {
 
-// The part `step` behind this one, if it is there and has not let go of the session.
+// The part `step` parts after this one, if it exists and has not released the session.
 std::optional<std::string> neighbour(const std::string& part, int step,
                                      const std::string& session) {
   const auto base = base_of_part(part);
@@ -119,9 +119,9 @@ void Parts::forget_old() {
   }
 }
 
-// In an order in which a recorder that is killed at any moment leaves a session that goes on in the
-// one file or the other: the next part is there before the session names it, and is named before
-// the ended part lets go of the session.
+// The order makes it safe to kill the recorder at any moment; the session continues in one file or
+// the other: the next part exists before the session names it, and is named before the ended part
+// releases the session.
 Status Parts::rotate(const PartSinks& sinks) {
   SONDE_TRY(wait());
   forget_old();

@@ -1,5 +1,5 @@
-// The files of a recording that is rotated (record --rotate, --keep, --last): trace.0001.rpd,
-// trace.0002.rpd ... Each is a trace of its own, and store::join_parts() makes one of several.
+// The files of a rotated recording (record --rotate, --keep, --last): trace.0001.rpd,
+// trace.0002.rpd ... Each is a complete trace, and store::join_parts() joins several into one.
 #pragma once
 
 #include <cstdint>
@@ -23,47 +23,48 @@ class Metrics;
 
 // "trace.rpd", 3 -> "trace.0003.rpd"
 std::string part_name(const std::string& base, int number);
-// "trace.0003.rpd" -> "trace.rpd"; nothing if it is no name of a part.
+// "trace.0003.rpd" -> "trace.rpd"; nothing if it is not the name of a part.
 std::optional<std::string> base_of_part(const std::string& part);
-// The parts that there are beside each other, in their order.
+// The existing parts, in order.
 std::vector<std::string> parts_of(const std::string& base);
 
-// The part before the one that a session names, if its recorder was killed between naming that and
-// letting go of the other: nothing new is in the one behind it yet, and the session goes on here.
+// The part before the one that a session names, if its recorder was killed between naming that one
+// and releasing the session from this one: the later part has nothing new yet, so the session
+// continues here.
 std::optional<std::string> part_not_ended(const std::string& current, const std::string& session);
 
-// Removes the part behind the one that a session goes on with: its recorder was killed just before
-// it went on there, and all that is in it is in the other still.
+// Removes the part after the one that a session continues with: the recorder was killed just before
+// switching to it, and all its contents are still in the other part.
 void remove_stray_part(const std::string& current, const std::string& session);
 
-// What a rotation puts in the place of what there was.
+// The objects that a rotation replaces.
 struct PartSinks {
   std::unique_ptr<store::Writer>& writer;
   std::unique_ptr<store::Ingest>& ingest;
   Drain& drain;
-  Metrics* metrics;  // nullptr: none are taken
+  Metrics* metrics;  // nullptr: no metrics
 };
 
 class Parts {
  public:
-  // `first` is the name of the first part, which the recording has begun with.
+  // `first` is the name of the first part, which already exists.
   Parts(const RotationOptions& options, std::string session, uint64_t session_id,
         const std::string& first, int64_t now_ns);
   ~Parts();
 
   bool is_due(int64_t now_ns) const { return now_ns >= due_ns_; }
-  // Ends the current part and goes on in the next. What is still to do for the one that ended is
-  // done beside the recording, by a thread that has this file alone.
+  // Ends the current part and continues in the next. A thread, which has exclusive use of that
+  // file, finishes the ended part in the background.
   Status rotate(const PartSinks& sinks);
-  // Whether all parts but the current one are whole; an error is of the last one.
+  // Whether all ended parts are complete; an error refers to the last one.
   Result<bool> are_whole();
-  // The recording has ended, and its last part is whole. With --last, all become `base`.
+  // The recording has ended, and its last part is complete. With --last, all parts become `base`.
   Result<std::string> finish(const std::string& last_part);
 
   struct Totals {
     uint64_t apis = 0, ops = 0, lost = 0;
   };
-  const Totals& totals() const { return totals_; }  // of the parts that have ended
+  const Totals& totals() const { return totals_; }  // of the ended parts
 
  private:
   Status wait();

@@ -30,7 +30,7 @@ std::map<KernelKey, KernelSamples> read_samples(const std::string& path) {
   return kernels;
 }
 
-// All instructions of the kernel and of what it calls, as far as there are samples of it.
+// All instructions of a kernel, and of the functions it calls that have samples.
 std::vector<store::PcLine> lines_of(const std::string& name, const KernelSamples& kernel,
                                     fault::CodeObjects& code) {
   std::map<uint64_t, fault::DisassemblyLine> found;

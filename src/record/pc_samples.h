@@ -1,7 +1,7 @@
-// Samples of program counters of a GPU's waves, with the code that they are of: for each kernel
-// that has any, all of its instructions, how many samples each has, and the line of source that it
-// came from where debug information says so. Used by record.cpp when a recording ends, while the
-// code objects are still to be had.
+// Samples of the program counters of GPU waves, with their code: for each sampled kernel, all of
+// its instructions, the number of samples of each, and its source line if there is debug
+// information. Used by record.cpp when a recording ends, while the code objects are still
+// available.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace sonde::record {
 
-// From the waves that the software GPU has written into the session, to the table sonde_pc_sample.
+// From the waves that the software GPU has written into the session, to table sonde_pc_sample.
 Status add_pc_samples(store::Database& database, const std::string& session);
 
 }  // namespace sonde::record

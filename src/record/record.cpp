@@ -41,9 +41,9 @@ namespace {
 
 constexpr int kBusyPollMs = 20;
 constexpr int kIdlePollMs = 100;
-constexpr uint64_t kBacklogBytes = 8 << 20;   // more is waiting, surely: no pause
+constexpr uint64_t kBacklogBytes = 8 << 20;   // with that much read, more must be waiting: no pause
 constexpr int64_t kOnePressNs = 200'000'000;  // Ctrl-C can reach us twice: in a group, and alone
-constexpr int64_t kGraceNs = 200'000'000;     // for processes that are just ending with the command
+constexpr int64_t kGraceNs = 200'000'000;     // for processes that end together with the command
 
 void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(line)); }
 
@@ -59,7 +59,7 @@ class Recording {
   Outcome watch(SignalPipe& signals);
 
  private:
-  // Where reports are stored.
+  // The writer that stores reports, or nullptr.
   store::Writer* kept() { return failure_ || options_.faults.only ? nullptr : writer_.get(); }
   uint64_t turn(SignalPipe& signals, StatusLine& status);
   void show(StatusLine& status);
@@ -87,7 +87,7 @@ class Recording {
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<Metrics> metrics_;
-  std::unique_ptr<Parts> parts_;  // of a recording that is rotated
+  std::unique_ptr<Parts> parts_;  // only if the recording is rotated
   std::unique_ptr<Trigger> trigger_;
   FaultWatch faults_;
   std::map<uint64_t, TracedProcess> processes_;
@@ -97,19 +97,19 @@ class Recording {
   std::optional<Error> failure_;  // of the output: the records stay in the session
   pid_t child_ = -1;
   int wait_status_ = 0;
-  bool created_ = false;      // the output, by us
+  bool created_ = false;      // we created the output
   int64_t interrupt_ns_ = 0;  // the last Ctrl-C
-  bool stopped_ = false;      // by a second one
+  bool stopped_ = false;      // by a second Ctrl-C
   bool told_denied_ = false;
   bool child_ended_ = false, size_reached_ = false, closed_ = false;
-  wire::Asked asked_ = wire::Asked::kNothing;  // as far as was obeyed
-  uint32_t cut_begun_ = 0;                     // of SessionControl::cut_asked
-  bool children_left_ = true;    // of the command, which are ours when it is gone (--wait all)
-  bool behind_softgpu_ = false;  // is what is recorded
+  wire::Asked asked_ = wire::Asked::kNothing;  // the last one obeyed
+  uint32_t cut_begun_ = 0;                     // the last SessionControl::cut_asked handled
+  bool children_left_ = true;    // of the command; they become ours when it ends (--wait all)
+  bool behind_softgpu_ = false;  // the command is softgpu's launcher
   int64_t started_ns_ = 0, ended_ns_ = 0;
 };
 
-// Nothing was started: leave nothing behind.
+// Nothing was started: leaves nothing behind.
 void Recording::abandon() {
   drain_.reset();
   ingest_.reset();
@@ -155,7 +155,7 @@ Status Recording::prepare() {
   return ingest_->commit();
 }
 
-// The command's process is there, and waits.
+// Creates the command's process, which waits.
 Status Recording::hold(const std::string& file, const std::string& injections,
                        const SignalPipe& signals) {
   const std::vector<std::string> environment = environment_of_command(options_, injections);
@@ -168,7 +168,7 @@ Status Recording::hold(const std::string& file, const std::string& injections,
 }
 
 Status Recording::start() {
-  // Whoever loses its parent becomes our child, so that it can be waited for.
+  // Orphans become our children, so that they can be waited for.
   if (options_.wait == WaitPolicy::kAll) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   started_ns_ = monotonic_now_ns();
   SONDE_ASSIGN(child_, held_.release());
@@ -178,7 +178,7 @@ Status Recording::start() {
 void Recording::reap() {
   for (;;) {
     siginfo_t ended = {};
-    // What it has used in all can be read until it is waited for.
+    // Its total resource usage can be read only until it is reaped.
     if (metrics_ != nullptr && ::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         ended.si_pid > 0) {
       metrics_->last_look(ended.si_pid);
@@ -195,7 +195,7 @@ void Recording::reap() {
   }
 }
 
-// Also when somebody asks for what there is (sonde snapshot).
+// Also called when a user requests the current data (sonde snapshot).
 void Recording::rotate_when_due() {
   if (parts_ == nullptr || failure_ || stopped_) return;
   const uint32_t asked = __atomic_load_n(&control_->cut_asked, __ATOMIC_ACQUIRE);
@@ -214,8 +214,7 @@ void Recording::rotate_when_due() {
   if (trigger_ != nullptr && !child_ended_) trigger_->look(session_, due);
 }
 
-// The schedule, --max-size, sonde start and sonde stop act through the switch that all
-// processes share.
+// The schedule, --max-size, sonde start and stop act through the switch that all processes share.
 void Recording::switch_recording() {
   const bool on = is_scheduled(options_, monotonic_now_ns() - started_ns_);
   const auto asked = static_cast<wire::Asked>(__atomic_load_n(&control_->asked, __ATOMIC_ACQUIRE));
@@ -230,7 +229,7 @@ void Recording::switch_recording() {
   asked_ = asked;
 }
 
-// What is in the spools already does not make the trace larger than asked for either.
+// What is already in the spools must not make the trace larger, either.
 void Recording::stop_at_size() {
   if (options_.max_size == 0 || size_reached_ || writer_->bytes() < options_.max_size) return;
   size_reached_ = true;
@@ -244,15 +243,15 @@ bool Recording::grace_is_over() const {
          monotonic_now_ns() - ended_ns_ >= kGraceNs;
 }
 
-// Processes that are let go could otherwise record faster than we read, for ever.
+// Otherwise processes that we no longer follow could record faster than we read, forever.
 void Recording::close_session() {
   closed_ = true;
   __atomic_store_n(&control_->closed, 1, __ATOMIC_RELAXED);
   switch_recording();
 }
 
-// Ctrl-C is the command's. But when that has ended and much is still to be stored, a second one
-// means us: what is committed stays, the rest waits in the session.
+// Ctrl-C is for the command. But if that has ended and much is still to be stored, a second Ctrl-C
+// is for us: what is committed stays, the rest waits in the session.
 void Recording::take_signals(SignalPipe& signals) {
   if (!signals.handle(child_ended_ ? -1 : child_, [this] { reap(); })) return;
   const int64_t now = monotonic_now_ns();
@@ -268,7 +267,7 @@ void Recording::take_signals(SignalPipe& signals) {
   drain_->stop();
 }
 
-// What must not wait until a burst is read.
+// Work that must not wait until a burst has been read.
 void Recording::look() {
   reap();
   stop_at_size();
@@ -289,7 +288,7 @@ void Recording::sample_metrics() {
   if (metrics_->sample(processes)) drain_->touch();
 }
 
-// Said once.
+// Reports once.
 void Recording::tell_denied(int pidfd_error) {
   if (pidfd_error == 0 || told_denied_) return;
   told_denied_ = true;
@@ -300,7 +299,7 @@ void Recording::tell_denied(int pidfd_error) {
   if (!options_.quiet) say(text);
 }
 
-// Finishes what has ended since the last look. An exec ends an image of a process, too.
+// Finishes processes that have ended since the last look. An exec also ends a process image.
 void Recording::watch_processes() {
   std::map<uint32_t, uint64_t> newest;
   for (const auto& live : drain_->live()) {
@@ -329,7 +328,7 @@ void Recording::watch_processes() {
 void Recording::fail(const Error& error) {
   if (failure_) return;
   failure_ = error;
-  if (options_.faults.only) return;  // nothing is kept, and reports need none of it
+  if (options_.faults.only) return;  // nothing is recorded, and reports do not need it
   say(fmt::format("{}; the program goes on, its records stay in {}", error.to_line(), session_));
 }
 
@@ -339,7 +338,7 @@ void Recording::show(StatusLine& status) {
                  drain_->spool_bytes(), ingest_->lost(), static_cast<int>(processes_.size())});
 }
 
-// One look at everything; returns how many bytes of records there were.
+// One turn of the main loop; returns how many bytes of records there were.
 uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
   take_signals(signals);
   look();
@@ -436,7 +435,7 @@ void Recording::finish(Outcome& outcome) {
     }
   }
   if (!failure_ && !stopped_ && behind_softgpu_) {
-    // Only a parent is told how a process ended; the launcher ends as its child does.
+    // Only the parent is told how a process ended; the launcher ends as its child does.
     auto shared = store::set_exit_of_children(writer_->database(), child_, started_ns_,
                                               how_it_ended(wait_status_));
     if (!shared) fail(shared.error());
@@ -467,7 +466,7 @@ void Recording::finish(Outcome& outcome) {
 Result<Outcome> run(Options options) {
   SONDE_ASSIGN(const std::string file, find_command(options.command[0]));
   SONDE_ASSIGN(const auto backends, chosen_backends(options));
-  // The sampling backend is in every program, and does what it is asked for.
+  // The sampling backend is in every program, and does only what it is asked to.
   if (std::ranges::find(backends, "cpu", &Backend::name) == backends.end()) {
     options.sample_hz = 0;
     options.sample_blocked = options.launch_stacks = false;
@@ -484,7 +483,7 @@ Result<Outcome> run(Options options) {
   if (!prepared) {
     recording.abandon();
     Error error = std::move(prepared).error();
-    // "Not found" and "unsupported" would speak of the command.
+    // "Not found" and "unsupported" would refer to the command.
     error.code = ErrorCode::kIo;
     return error;
   }

@@ -1,4 +1,5 @@
-// Recording: start a command with the agent in it, drain its spools while it runs, finish the .rpd.
+// Recording: starts a command with the agent in it, drains its spools while it runs, and finishes
+// the .rpd.
 #pragma once
 
 #include "base/result.h"
@@ -6,13 +7,13 @@
 
 namespace sonde::record {
 
-// Runs the whole recording. The command's own failure is an Outcome, not an Error; an Error means
+// Runs the whole recording. A failure of the command is an Outcome, not an Error; an Error means
 // that the command was not started.
 Result<Outcome> run(Options options);
 
 // Finishes the session in `session`, whose recorder or program was killed. The rows that the
 // recorder had committed are in the file named by the session; with `output` they are copied there
-// first. The session directory is removed when all is in the .rpd.
+// first. Removes the session directory when everything is in the .rpd.
 Result<Outcome> recover(const std::string& session, const std::string& output);
 
 }  // namespace sonde::record

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that may not grow is an error to report, and nothing to die of.
+// Makes a file size limit an error instead of a fatal signal.
 class FileSizeSignalIgnored {
  public:
   FileSizeSignalIgnored() {
@@ -37,8 +37,8 @@ class FileSizeSignalIgnored {
   struct sigaction before_ {};
 };
 
-// An empty file is made, not copied: libstdc++ 14 copies one by streams, whose exceptions it does
-// not catch, and a file of /proc, which seems empty, may not be readable at all.
+// An empty file is created, not copied: libstdc++ 14 copies it through streams whose exceptions it
+// does not catch, and a file in /proc, which appears empty, may not be readable at all.
 void copy_file(const std::string& from, const std::string& to, std::error_code& error) {
   if (fs::file_size(from, error) != 0 && !error) {
     fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
@@ -47,7 +47,7 @@ void copy_file(const std::string& from, const std::string& to, std::error_code& 
   }
 }
 
-// The copy has its name only when it is whole.
+// The copy gets its name only when it is complete.
 Status copy_trace(const std::string& from, const std::string& to) {
   const std::string part = to + ".part";
   std::error_code error;
@@ -66,7 +66,7 @@ Status copy_trace(const std::string& from, const std::string& to) {
   return make_error(ErrorCode::kIo, "cannot copy: " + error.message(), to);
 }
 
-// The file to go on with: the recorder's own, or a copy of it.
+// The file to continue with: the recorder's own, or a copy of it.
 Result<store::Writer> open_trace(const std::string& recorded, const std::string& output) {
   std::error_code error;
   if (output != recorded && fs::exists(output, error)) {
@@ -76,8 +76,8 @@ Result<store::Writer> open_trace(const std::string& recorded, const std::string&
     return store::Writer::open(output, store::Writer::Mode::kCreate);
   }
   if (output != recorded) {
-    // Opening rolls back what the killed recorder had not committed; only then is the file whole.
-    // Where that cannot be, the journal is copied along and played back there.
+    // Opening rolls back what the killed recorder had not committed; only then is the file
+    // consistent. If that fails, the journal is copied along and rolled back there.
     { auto whole = store::Writer::open(recorded, store::Writer::Mode::kAppend); }
     SONDE_TRY(copy_trace(recorded, output));
   }
@@ -85,7 +85,7 @@ Result<store::Writer> open_trace(const std::string& recorded, const std::string&
 }
 
 // A recorder may be killed when all is in the trace and only the directory is left to remove.
-// Opened for writing, the trace is rid of what a killed writer has left beside it.
+// Opening the trace for writing removes what a killed writer has left beside it.
 std::optional<store::Database> finished_trace(const std::string& session,
                                               const std::string& trace) {
   std::error_code error;
@@ -97,7 +97,7 @@ std::optional<store::Database> finished_trace(const std::string& session,
   return std::move(database).value();
 }
 
-// With what the recorder had stored before it was killed.
+// Includes what the recorder had stored before it was killed.
 Status count_outcome(store::Database& database, Outcome& outcome) {
   SONDE_ASSIGN(const auto rows, store::count_rows(database));
   outcome.apis = rows.apis;
@@ -131,7 +131,7 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   }
   SONDE_ASSIGN(auto writer, open_trace(recorded ? *recorded : path, path));
   SONDE_ASSIGN(auto ingest, store::Ingest::open(writer, control->id, session));
-  // From here on this file and the session belong together: an interrupted recovery goes on with
+  // From here on this file and the session belong together: an interrupted recovery continues with
   // it.
   if (!recorded || path != *recorded) SONDE_TRY(write_output_name(session, path));
   __atomic_store_n(&control->closed, 1, __ATOMIC_RELAXED);

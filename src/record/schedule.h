@@ -1,4 +1,4 @@
-// When a recording is on: --delay, --duration, --period.
+// When recording is on: --delay, --duration, --period.
 #pragma once
 
 #include "record/options.h"

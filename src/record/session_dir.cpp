@@ -32,7 +32,7 @@ Result<std::string> make_session_dir(const Options& options) {
     failure.hint = "choose another place with --spool-dir";
     return failure;
   }
-  ::chmod(path.c_str(), 0700);  // whatever the umask leaves of it
+  ::chmod(path.c_str(), 0700);  // mkdtemp() is subject to the umask
   return path;
 }
 
@@ -56,11 +56,11 @@ uint64_t session_limit(const Options& options, const std::string& session) {
 Status write_output_name(const std::string& session, const std::string& output) {
   std::error_code error;
   const std::string path = session + "/output", fresh = path + ".new";
-  create_private_file(fresh, O_WRONLY);  // or it is there already
+  create_private_file(fresh, O_WRONLY);  // unless it exists already
   std::ofstream file(fresh);
   file << fs::absolute(output, error).string();
   file.close();
-  // In one step: others read it while a recording is rotated.
+  // Atomically: others read it while a recording is rotated.
   if (!file || std::rename(fresh.c_str(), path.c_str()) != 0)
     return make_error(ErrorCode::kIo, "cannot write to the session directory", session);
   return ok_status();

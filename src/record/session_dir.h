@@ -1,4 +1,4 @@
-// The session directory of a recording: where it is, how large it may grow, what it is for.
+// The session directory of a recording: its place, its size limit, its output.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@ namespace sonde::record {
 
 // Makes an empty, private directory for a session.
 Result<std::string> make_session_dir(const Options& options);
-// How many bytes of chunks it may hold.
+// The limit on all of its chunks, in bytes.
 uint64_t session_limit(const Options& options, const std::string& session);
 
 // The .rpd that the session's records go to, as an absolute path (<session>/output).
 Status write_output_name(const std::string& session, const std::string& output);
 Result<std::string> read_output_name(const std::string& session);
 
-// Without its control file a directory is no session: that goes last but for what nobody needs, so
-// that one whose removal was interrupted can be removed by `sonde recover`.
+// The control file, which makes a directory a session, is removed almost last, so that `sonde
+// recover` can remove a session whose removal was interrupted.
 void remove_session_dir(const std::string& session);
 
 }  // namespace sonde::record

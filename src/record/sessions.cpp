@@ -24,7 +24,7 @@ bool is_session(const std::string& path) {
   return fs::is_regular_file(path + "/control", error);
 }
 
-// Adds up what is in the folder, and finds the newest change.
+// Adds up the sizes in the folder, and finds the newest change.
 void measure(const std::string& folder, Session& session) {
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(
@@ -42,7 +42,7 @@ std::string absolute(const std::string& path) {
   return error ? path : whole.string();
 }
 
-// What the unfinished trace says; "" if there is none, or it says nothing.
+// The session named in the unfinished trace; "" if there is none.
 std::string session_in(const std::string& trace) {
   auto database = store::open_input(trace);
   if (!database) return {};

@@ -1,5 +1,5 @@
-// Session directories that were left behind: found where recordings make them, or by the trace they
-// belong to.
+// Session directories that were left behind: found where recordings make them, or through the trace
+// that they belong to.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace sonde::record {
 
 struct Session {
-  std::string path, output;  // the .rpd it goes to, "" if it does not say
+  std::string path, output;  // the .rpd it goes to, "" if unknown
   int64_t changed_s = 0;     // when something was last written, seconds since 1970
   uint64_t bytes = 0;        // on disk
-  bool being_read = false;   // its recorder, or a recovery, is at work
+  bool being_read = false;   // a recorder or a recovery is reading it
 };
 
 // Where sessions are made: $SONDE_SPOOL_DIR, $TMPDIR, /tmp and other places for temporary files.
@@ -22,8 +22,8 @@ std::vector<std::string> session_places();
 // The session directories in these folders, the newest first.
 std::vector<Session> find_sessions(const std::vector<std::string>& places);
 
-// The session directory that is meant by a path: itself, the unfinished .rpd, or the .rpd that was
-// to be made.
+// The session directory that a path refers to: itself, its unfinished .rpd, or the .rpd that it was
+// to become.
 Result<std::string> session_of(const std::string& path);
 
 }  // namespace sonde::record

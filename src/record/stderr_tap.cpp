@@ -16,7 +16,7 @@ void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // as the program's own writing would fail
+    if (written <= 0) return;  // the program's own write would fail as well
     bytes.remove_prefix(static_cast<size_t>(written));
   }
 }
@@ -39,7 +39,7 @@ Result<StderrTap> StderrTap::open(const std::string& log, std::string prefix) {
 void StderrTap::take(std::string_view bytes, int to) {
   while (!bytes.empty()) {
     if (line_ == Line::kUnknown) {
-      // As much as can still be the prefix; the rest of the line follows where this goes.
+      // Takes as much as may still be the prefix; then the rest of the line is decided.
       const size_t wanted = prefix_.size() - begun_.size();
       const std::string_view more = bytes.substr(0, wanted);
       const bool may_be = std::string_view(prefix_).substr(begun_.size(), more.size()) == more;

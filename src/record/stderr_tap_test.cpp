@@ -17,7 +17,7 @@ std::string content(const std::string& path) {
   return (std::stringstream() << stream.rdbuf()).str();
 }
 
-// Writes `text` in pieces of every size, and looks at what came where.
+// Writes `text` in pieces of every size, and checks where each line went.
 TEST(StderrTap, TakesWholeLinesOfOneLibraryAndPassesTheRestOn) {
   const std::string text = "MI\nMIOpen(HIP): a\nother\n\nMIOpen: b\nMIOpe\nlast MIOpen: no\nMIOpen";
   for (size_t step = 1; step <= text.size(); ++step) {

@@ -27,15 +27,15 @@ bool write_at(int fd, const T& from, size_t at) {
   return ::pwrite(fd, &from, sizeof from, static_cast<off_t>(at)) == sizeof from;
 }
 
-// The status of its stop; 0: it stands not. Of the end of a child its parent has to hear, which we
-// may be.
+// The stop status of a thread; 0: not stopped. Does not consume exits, which only the parent may,
+// and we may be it.
 int stop_of(pid_t tid) {
   siginfo_t info = {};
   if (::waitid(P_PID, static_cast<id_t>(tid), &info, WSTOPPED | WNOHANG | __WALL) != 0) return 0;
   return info.si_pid == tid ? info.si_status : 0;
 }
 
-// Only a thread that stands can be let go. A signal that was on its way goes on.
+// Detaches a stopped thread, passing on a signal that stopped it.
 void detach(pid_t tid, int status) {
   const bool is_signal = status >> 8 == 0;
   ::ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(is_signal ? status : 0));
@@ -91,7 +91,7 @@ void ThreadStopper::stop_running(int64_t most_ns) {
 #endif
 }
 
-// The process reads the stack of the thread, which stands.
+// The process reads the stack of the stopped thread.
 bool ThreadStopper::show(pid_t tid, uint32_t place, int64_t until_ns) const {
 #ifdef __x86_64__
   user_regs_struct now = {};

@@ -1,6 +1,6 @@
-// Stacks of a process's threads that run: each is stopped (ptrace) for as long as its process reads
-// its stack itself, some 0.1 ms, and goes on. Nothing is stopped where a debugger has the thread,
-// or the system does not allow it. Used by faults.cpp for reports of programs that stand still.
+// Stacks of running threads of a process: each is stopped (ptrace) while the process itself reads
+// its stack, some 0.1 ms, and continues. Threads that a debugger traces, or that the system forbids
+// to trace, are not stopped. Used by faults.cpp for reports of hangs.
 #pragma once
 
 #include <sys/types.h>
@@ -16,13 +16,13 @@ namespace sonde::record {
 
 class ThreadStopper : Pinned {
  public:
-  // From now until the end of this the process answers at once.
+  // While this exists, the process answers at once.
   explicit ThreadStopper(const std::string& board_path);
   ~ThreadStopper();
 
-  // Those that the board says run. Not for longer than this, in all.
+  // Stops the threads that the board marks as running, for at most this long in total.
   void stop_running(int64_t most_ns);
-  // Threads that have not come to a stop yet: let_go() has to be tried until it is true.
+  // Threads that have not stopped yet: call let_go() until it returns true.
   std::vector<pid_t> take_late() { return std::move(late_); }
 
  private:
@@ -33,7 +33,7 @@ class ThreadStopper : Pinned {
   std::vector<pid_t> late_;
 };
 
-// True when the thread runs again, or is no more.
+// True once the thread runs again, or has ended.
 bool let_go(pid_t tid);
 
 }  // namespace sonde::record

@@ -8,8 +8,8 @@ namespace sonde::record {
 
 namespace {
 
-constexpr GElf_Addr kNearBytes = 4096;  // of a symbol without a size: assembler's
-constexpr int kMostEnclosing = 64;      // labels lie between it and the address
+constexpr GElf_Addr kNearBytes = 4096;  // reach of a symbol without a size, from assembler code
+constexpr int kMostEnclosing = 64;      // labels between the symbol and the address
 
 bool is_of_code(const GElf_Sym& symbol) {
   const auto type = GELF_ST_TYPE(symbol.st_info);
@@ -40,7 +40,7 @@ SymbolTable::SymbolTable(Dwfl_Module* module) {
     if (name == nullptr || *name == '\0' || !is_of_code(symbol)) continue;
     symbols_.push_back({address, symbol.st_size, rank_of(symbol), name});
   }
-  // The shorter of two that begin together is the inner one.
+  // If two begin at the same address, the shorter one is the inner one.
   std::stable_sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
     return std::tie(a.begin, b.rank, b.size) < std::tie(b.begin, a.rank, a.size);
   });

@@ -1,6 +1,6 @@
-// The symbols and the units of one file, in the order of their addresses. libdwfl looks at every
-// symbol for each address, and so did we at every unit: minutes for a file like JAX's, which has a
-// million symbols and thousands of frames. Used by symbols.cpp.
+// The symbols and compilation units of one file, sorted by address. libdwfl searches all symbols
+// for each address, and the units were searched the same way: that took minutes for a file like
+// JAX's, with a million symbols and thousands of frames. Used by symbols.cpp.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -13,22 +13,21 @@ class SymbolTable {
  public:
   explicit SymbolTable(Dwfl_Module* module);
 
-  // The symbol of the function at an address: the innermost that covers it, else one without a
-  // size that lies shortly before; null if there is none. What is known to everybody goes before
-  // what is known to its file.
+  // The symbol of the function at an address: the innermost one that covers it, else one without a
+  // size shortly before it; null if there is none. Global symbols are preferred to local ones.
   const char* at(GElf_Addr address) const;
 
  private:
   struct Symbol {
     GElf_Addr begin;
     GElf_Xword size;
-    int rank;  // of its binding, the best first
+    int rank;  // of its binding; lower is better
     const char* name;
   };
   std::vector<Symbol> symbols_;
 };
 
-// The units of debug information whose ranges an address can be looked up in.
+// The compilation units whose address ranges can be searched.
 class UnitTable {
  public:
   explicit UnitTable(Dwfl_Module* module);

@@ -30,7 +30,7 @@ struct Freer {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// The kernel's own library is in no file; but the one of this process is the same.
+// The vDSO is not in a file; the one of this process is the same.
 int copy_of_vdso() {
   const auto* image = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
   if (image == nullptr) return -1;
@@ -44,7 +44,7 @@ int copy_of_vdso() {
 // One file, opened for its symbols.
 class SymbolFile {
  public:
-  // Without symbols if it cannot be opened, or is not the one that ran.
+  // Has no symbols if the file cannot be opened, or is not the one that ran.
   SymbolFile(const std::string& path, const std::string& build_id) : path_(path) {
     static const Dwfl_Callbacks kCallbacks = {.find_elf = dwfl_build_id_find_elf,
                                               .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -52,7 +52,7 @@ class SymbolFile {
                                               .debuginfo_path = nullptr};
     dwfl_.reset(dwfl_begin(&kCallbacks));
     if (dwfl_ == nullptr) return;
-    // The descriptor becomes libdwfl's.
+    // libdwfl takes ownership of the descriptor.
     const int vdso = path == "linux-vdso.so.1" ? copy_of_vdso() : -1;
     module_ = dwfl_report_offline(dwfl_.get(), path.c_str(), path.c_str(), vdso);
     dwfl_report_end(dwfl_.get(), nullptr, nullptr);
@@ -86,8 +86,8 @@ class SymbolFile {
     return text;
   }
 
-  // "libx.so+0x1130": where the function begins, as far as it is known, so that its addresses are
-  // one.
+  // "libx.so+0x1130": the begin of the function as far as known, so that its addresses share a
+  // name.
   std::string place_name(uint64_t address) const {
     uint64_t start = address;
     Dwarf_Addr cfi_bias = 0;
@@ -115,8 +115,8 @@ class SymbolFile {
     return name;
   }
 
-  // The unit of the debug information that an address is of. clang writes no index of addresses:
-  // where there is none, the ranges of each unit tell.
+  // The compilation unit of an address. clang emits no address index: without one, the ranges of
+  // the units are searched.
   Dwarf_Die* unit_of(uint64_t address, Dwarf_Addr* bias) const {
     if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, bias)) return unit;
     if (!units_) units_.emplace(module_);
@@ -136,7 +136,7 @@ class SymbolFile {
     name.line = number;
   }
 
-  // The functions around an address by their debug information, the innermost first.
+  // The functions at an address by debug information, the innermost first.
   void add_inlined(uint64_t address, std::vector<store::FrameName>& names) const {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = unit_of(address, &bias);
@@ -144,8 +144,8 @@ class SymbolFile {
     Dwarf_Die* innermost = nullptr;
     if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return;
     const std::unique_ptr<Dwarf_Die, Freer> innermost_owner(innermost);
-    // Around an inlined function those are the scopes that it was written in. Here we want what it
-    // was inlined into.
+    // For an inlined function, dwarf_getscopes() gives the scopes of its source; these are the
+    // scopes that it was inlined into.
     Dwarf_Die* scopes = nullptr;
     const int count = dwarf_getscopes_die(innermost, &scopes);
     const std::unique_ptr<Dwarf_Die, Freer> owner(count > 0 ? scopes : nullptr);
@@ -175,15 +175,15 @@ class SymbolFile {
     return "";
   }
 
-  // Of the functions of unnamed namespaces compilers write no linkage name. A symbol of C++ is as
-  // good; one of C says less than the debug information does: "run.constprop.0".
+  // Compilers emit no linkage name for functions in unnamed namespaces. A C++ symbol is as good; a
+  // C symbol says less than the debug information does: "run.constprop.0".
   std::string cxx_symbol(uint64_t address) const {
     const std::string name = symbol_name(address);
     if (name.substr(0, 2) != "_Z") return "";
-    return demangle(name.substr(0, name.find('.')));  // not of which clone
+    return demangle(name.substr(0, name.find('.')));  // without the clone suffix
   }
 
-  // Of what was inlined there is no symbol, but the scopes that it is declared in.
+  // An inlined function has no symbol; its name comes from the scopes it is declared in.
   static std::string qualified_name(Dwarf_Die* function) {
     Dwarf_Die declared = *function;
     Dwarf_Attribute attribute;
@@ -196,7 +196,7 @@ class SymbolFile {
     std::string name = own;
     const int count = dwarf_getscopes_die(&declared, &scopes);
     const std::unique_ptr<Dwarf_Die, Freer> owner(count > 0 ? scopes : nullptr);
-    for (int i = 1; i < count; ++i) {  // itself is the first
+    for (int i = 1; i < count; ++i) {  // 0 is the function itself
       const int tag = dwarf_tag(&scopes[i]);
       if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type &&
           tag != DW_TAG_union_type) {
@@ -232,7 +232,7 @@ class SymbolFile {
   std::unique_ptr<Dwfl, DwflCloser> dwfl_;
   Dwfl_Module* module_ = nullptr;
   uint64_t bias_ = 0;
-  mutable std::optional<SymbolTable> symbols_;  // made when they are needed
+  mutable std::optional<SymbolTable> symbols_;  // created on demand
   mutable std::optional<UnitTable> units_;
 };
 

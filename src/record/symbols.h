@@ -1,6 +1,6 @@
-// Names for the frames of sampled call stacks: functions, inlined ones too, files and lines, from
-// the symbols and the debug information of the files that were executed. Debug information of its
-// own file is found by build id and debug link, as gdb finds it.
+// Names for the frames of sampled call stacks: functions, including inlined ones, files and lines,
+// from the symbols and the debug information of the executed files. Separate debug information is
+// found by build id and debug link, as gdb does.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@
 
 namespace sonde::record {
 
-// Every frame without a name gets one: where there is no symbol, the file's name and the offset of
-// the function in it. A file that is no longer the one that ran (another build id) tells nothing.
+// Names every frame that has no name: without a symbol, by the file's name and the offset of the
+// function in it. A file that has changed since (another build id) is not used.
 Status name_frames(store::Database& database);
 
-// Names addresses of files, the innermost function first, and keeps those files open.
+// Names addresses in files, the innermost function first, and keeps those files open.
 using FileNames = std::function<std::vector<store::FrameName>(
     const std::string& path, const std::string& build_id, uint64_t address)>;
 FileNames names_of_files();

@@ -26,7 +26,7 @@ void Trigger::spawn(const std::string& session, bool if_found) {
   signals_.restore();
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is the command's
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output belongs to the command
   std::vector<const char*> words = {"sonde", "snapshot", "--session", session.c_str()};
   if (if_found) words.insert(words.end(), {"--if-finding", options_.trigger_finding.c_str()});
   words.push_back(nullptr);

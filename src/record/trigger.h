@@ -1,5 +1,5 @@
-// Snapshots that a recording with --last or --rotate has written of itself (record --trigger): by
-// sonde snapshot as a process of its own, one at a time.
+// Snapshots that a recording with --last or --rotate takes of itself (record --trigger): each by a
+// child process that runs sonde snapshot, one at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +17,11 @@ class Trigger {
  public:
   Trigger(const RotationOptions& options, SignalPipe& signals);
 
-  // A signal may have come, or a part has ended; `session` is the recording.
+  // Call after a signal may have come, or a part has ended; `session` is the recording.
   void look(const std::string& session, bool part_ended);
   // A child of the recorder has ended.
   void ended(pid_t child, int wait_status);
-  // The recording ends. What is being written needs the answers of the recorder, which `turn`
-  // gives.
+  // The recording ends. A snapshot in progress needs the recorder's answers, which `turn` gives.
   void finish(const std::function<void()>& turn);
 
  private:
@@ -31,9 +30,9 @@ class Trigger {
   const RotationOptions& options_;
   SignalPipe& signals_;
   pid_t child_ = -1;
-  bool asked_ = false;    // by the signal
-  bool looks_ = false;    // the process looks for the finding
-  int64_t quiet_ns_ = 0;  // until then what was found is in what was written
+  bool asked_ = false;    // by a signal
+  bool looks_ = false;    // the child checks for the finding first
+  int64_t quiet_ns_ = 0;  // until then, a finding is already in the last snapshot
 };
 
 }  // namespace sonde::record

@@ -1,4 +1,4 @@
-// How the recorder loads the CPU sampler: preloaded, so that it sees threads begin.
+// How the recorder loads the CPU sampler: preloaded, so that it sees threads start.
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// How the recorder loads the HIP backend: with the HSA one, which HIP starts in its first call.
+// How the recorder loads the HIP backend: with the HSA one, since HIP starts HSA in its first call.
 #include "record/rocm_probe.h"
 
 namespace sonde::record {

@@ -1,5 +1,5 @@
-// How the recorder loads the tracer of Python's calls: by the sitecustomize.py in front of
-// PYTHONPATH that the PyTorch backend uses too, and only if `sonde record --python-trace` says so.
+// How the recorder loads the tracer of Python calls: by the sitecustomize.py in front of PYTHONPATH
+// that the PyTorch backend uses too, and only with `sonde record --python-trace`.
 #include "record/backend.h"
 
 namespace sonde::record {
