@@ -1,5 +1,5 @@
 // Layouts that ROCr and the packet processor share in memory: signals, queues, AQL packets. Only
-// what the device reads or writes; a test holds them against the HSA headers where those are
+// what the device reads or writes; a test compares them with the HSA headers, if those are
 // installed.
 #pragma once
 
@@ -40,7 +40,7 @@ struct alignas(64) AmdQueue {
 static_assert(sizeof(AmdQueue) == 256);
 
 constexpr uint32_t kQueueProfiling = 1u << 3;    // AmdQueue::properties
-constexpr uint32_t kQueueScratchOnce = 1u << 4;  // give large scratch back after one use
+constexpr uint32_t kQueueScratchOnce = 1u << 4;  // release large scratch memory after one use
 
 enum AqlType : uint8_t {
   kAqlVendor = 0,
@@ -66,7 +66,7 @@ struct AqlBarrier {
   uint64_t reserved2, completion;
 };
 
-// What a kernel object points to.
+// A kernel object's target.
 struct KernelDescriptor {
   uint32_t group_bytes, private_bytes, kernarg_bytes, reserved0;
   int64_t code_offset;

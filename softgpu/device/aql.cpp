@@ -11,7 +11,7 @@ namespace {
 
 bool is_zero(uint64_t signal) { return signal_value(signal) == 0; }
 
-// The exceptions of KFD, where bit N stands for exception N + 1.
+// KFD's exception mask, in which bit N stands for exception N + 1.
 uint64_t exceptions_of(QueueError error) {
   struct Exception {
     QueueError error;
@@ -76,15 +76,15 @@ Step AqlQueue::advance() {
   return start_packet();
 }
 
-// The doorbell only wakes the device. Its value may go back when several threads submit, and what
-// was overwritten before anyone looked would be lost; the write index and the header tell as much.
+// The doorbell only wakes the device. Its value may decrease when several threads submit, and
+// overwritten values would be lost; the write index and the packet header are sufficient.
 bool AqlQueue::fetch() {
   written_ = __atomic_load_n(&shared().write_dispatch_id, __ATOMIC_ACQUIRE);
   if (next_ >= written_) return false;
   auto* slot = reinterpret_cast<AqlPacket*>(spec_.ring) + next_ % ring_packets();
   uint16_t header = __atomic_load_n(&slot->header, __ATOMIC_ACQUIRE);
   if ((header & 0xff) == kAqlInvalid) {
-    looked_at_ = true;  // a thread has yet to fill it
+    looked_at_ = true;  // a thread has not filled it yet
     return false;
   }
   packet_ = *slot;
@@ -151,7 +151,7 @@ Step AqlQueue::start_vendor() {
   return start_pm4();
 }
 
-// Takes effect when what was before it on this queue has ended.
+// Takes effect when everything before it on this queue has ended.
 Step AqlQueue::start_pm4() {
   state_ = State::kFetch;
   switch (pm4_.run(std::max(time_ns_, monotonic_ns()))) {
@@ -200,7 +200,7 @@ void AqlQueue::run_until(int64_t end_ns) {
   state_ = State::kRunning;
 }
 
-// The log comes first: who sees the completion also finds the line.
+// The log comes first: whoever sees the completion also finds the line.
 void AqlQueue::finish() {
   state_ = State::kFetch;
   record_.end_ns = time_ns_;

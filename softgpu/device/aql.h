@@ -1,4 +1,4 @@
-// AqlQueue: the packet processor of a compute queue. Packets run one after another.
+// AqlQueue: the packet processor of a compute queue. Packets run one after the other.
 #pragma once
 
 #include <string>
@@ -55,7 +55,7 @@ class AqlQueue : public Queue {
   void run_until(int64_t end_ns);
   void finish();
   void consume();
-  // Tells ROCr, unless its own trap handler has: then it is only woken.
+  // Reports the error to ROCr, unless its own trap handler did: then ROCr is only woken.
   void fail(QueueError error, const Outcome& outcome = {});
 
   AmdQueue& shared() const { return *shared_; }
@@ -66,9 +66,9 @@ class AqlQueue : public Queue {
   MachineCode machine_code_;
   Pm4 pm4_;
   State state_ = State::kFetch;
-  uint64_t next_ = 0;       // index of the packet that is next or current
-  uint64_t written_ = 0;    // packets below this are being written or are ready
-  bool looked_at_ = false;  // the next packet was looked at before and not ready
+  uint64_t next_ = 0;       // index of the next or current packet
+  uint64_t written_ = 0;    // packets below this are reserved or ready
+  bool looked_at_ = false;  // the next packet was checked before and was not ready
   AqlPacket packet_{};
   std::string name_;
   std::optional<Blit> blit_;

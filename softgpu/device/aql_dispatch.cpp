@@ -1,4 +1,4 @@
-// Kernel dispatches: checks, scratch memory, faults of the script, and computing.
+// Kernel dispatches: checks, scratch memory, scripted faults, and computing.
 #include <cstring>
 #include <vector>
 
@@ -13,9 +13,8 @@ constexpr uint32_t kMaxGroupBytes = 64 * 1024;
 
 uint64_t items(const uint32_t (&grid)[3]) { return uint64_t{grid[0]} * grid[1] * grid[2]; }
 
-// The argument block with pointers into registered memory replaced by what is a pointer here; empty
-// if there are none, which is nearly always. A pointer stored in memory is not found: its use
-// faults.
+// The kernarg segment with GPU addresses of registered memory replaced by host pointers; empty if
+// there are none, which is nearly always. A pointer stored in memory is not found: using it faults.
 std::vector<uint64_t> with_own_addresses(uint64_t kernarg, uint32_t bytes,
                                          const GpuMemory& memory) {
   if (kernarg == 0 || memory.check(kernarg, bytes)) return {};
@@ -67,7 +66,7 @@ bool AqlQueue::check_dispatch() {
   return false;
 }
 
-// The packet stays where it is until ROCr has provided the memory: its handler reads it.
+// The packet stays in place until ROCr has provided the memory: its handler reads the packet.
 bool AqlQueue::needs_scratch() {
   if (packet_.dispatch.private_bytes <= shared().scratch_wave64_lane_bytes) return false;
   state_ = State::kScratch;
@@ -137,7 +136,7 @@ bool AqlQueue::uses_host_code() const {
   if (engine != EngineChoice::kAuto && engine != EngineChoice::kHost) return false;
   if (!services_.executor.knows(name_)) return false;
   // Only machine code has instructions to count, places to sample and accesses to check, and only
-  // its groups step aside for others.
+  // its groups yield to others.
   const isa::HostTraps* const traps = services_.host.host_traps(spec_.gpu);
   const bool better_as_machine_code = gpu_.counters.is_counting() || services_.check != nullptr ||
                                       (traps != nullptr && traps->is_on()) ||
@@ -161,7 +160,8 @@ Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet
                                             reinterpret_cast<uint64_t>(shared_));
   launch.context = this;
   launch.interrupt = [](void* queue, uint32_t event) {
-    // 0 is from ROCr's trap handler, for the queue's error: fail() does it when all is reported.
+    // 0 comes from ROCr's trap handler, for the queue's error: fail() handles it once all is
+    // reported.
     if (event != 0) static_cast<AqlQueue*>(queue)->services_.host.set_event(event);
   };
   const Host::TrapHandler handler = services_.host.trap_handler(spec_.gpu);
@@ -194,7 +194,7 @@ Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet
   return services_.executor.run(*machine_code_.kernel(*place, launch), dispatch);
 }
 
-// Runs the kernel's host code, or its machine code, if there is any. False after a fault.
+// Runs the kernel's host code or its machine code, if there is any. False after a fault.
 bool AqlQueue::compute() {
   const AqlDispatch packet = packet_.dispatch;
   const auto& descriptor = *reinterpret_cast<const KernelDescriptor*>(packet.kernel_object);
@@ -261,7 +261,7 @@ Step AqlQueue::execute_kernel() {
     record_.computed = true;
   } else {
     if (!compute()) return {Step::kProgress};
-    // What is counted takes as long as what it counts.
+    // The counters of time take as long as what they count.
     gpu_.counters.end_dispatch();
     const double busy_ns = gpu_.counters.busy_ns();
     if (busy_ns > 0) model_ns = static_cast<double>(time.kernel_base_ns) + busy_ns;

@@ -83,11 +83,11 @@ TEST_F(Aql, KernelWithoutHostCodeSaysSoOnce) {
 
 TEST_F(Aql, BackToBackKernelsFollowOneAnotherInDeviceTime) {
   Config config = one_gpu();
-  config.gpus[0].time.kernel_base_ns = 50'000'000;  // of which a busy host may miss much
+  config.gpus[0].time.kernel_base_ns = 50'000'000;  // of which a busy host may miss a lot
   start(config);
   done_.value = 1;
   uint64_t last = 0;
-  for (int i = 0; i < 8; ++i) {  // all are there when the first begins
+  for (int i = 0; i < 8; ++i) {  // all are in the queue when the first begins
     last = ring_->reserve();
     ring_->fill(last, dispatch_packet(code_.kernel(0), i == 7 ? &done_ : nullptr));
   }

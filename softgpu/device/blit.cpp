@@ -6,7 +6,7 @@
 namespace softgpu {
 namespace {
 
-// The argument block of a dispatch, read at natural offsets.
+// The kernarg segment of a dispatch, read at natural alignment.
 class Arguments {
  public:
   explicit Arguments(uint64_t address) : bytes_(reinterpret_cast<const uint8_t*>(address)) {}
@@ -31,10 +31,10 @@ Transfer copy(uint64_t dst, uint64_t src, uint64_t bytes) {
   return transfer;
 }
 
-// (src, dst, src origin, dst origin, size, remainder): in dwords with a remainder, or in bytes when
-// the remainder says so. From ROCm 6 on (src, dst, size, remainder, element, end of what is copied
-// in elements, elements in flight): told apart by the end, which lies in the destination, where a
-// size stood that no memory has.
+// (src, dst, src origin, dst origin, size, remainder): in dwords with a remainder, or in bytes if
+// the remainder says so. From ROCm 6 on (src, dst, size, remainder, element, end in elements,
+// elements in flight): recognised by the end, an address in the destination, in the place of a size
+// larger than any memory.
 Transfer copy_buffer(const Arguments& args) {
   const uint64_t src = args.u64(0), dst = args.u64(8), bytes_to_end = args.u64(32) - dst;
   if (bytes_to_end <= args.u64(16)) return copy(dst, src, args.u64(16));
@@ -52,7 +52,7 @@ Transfer copy_buffer_aligned(const Arguments& args) {
 }
 
 // (src, dst, source rectangle, destination rectangle, size); a rectangle is its row pitch, slice
-// pitch and start, all in units of 1 byte, or of what stands behind the size.
+// pitch and start, all in units of 1 byte, or of the unit that follows the size.
 Transfer copy_rect(const Arguments& args, bool aligned) {
   constexpr size_t kSrc = 32, kDst = 64, kSize = 96;
   uint64_t unit = !aligned ? 1 : args.u64(kSize + 24) == 16 ? 16 : 4;
@@ -75,8 +75,8 @@ bool read_pattern(Transfer& transfer, uint64_t pattern, const GpuMemory& memory)
   return true;
 }
 
-// ROCm 6's: (buffer, pattern*, pattern size in elements, bytes of an element, end, elements in
-// flight). The older form has only one of its first four pointers.
+// ROCm 6: (buffer, pattern*, pattern size in elements, bytes per element, end, elements in flight).
+// In the older form only one of the first four pointers is set.
 std::optional<Transfer> fill_to_end(const Arguments& args, const GpuMemory& memory) {
   Transfer transfer;
   transfer.kind = Transfer::kFill;
@@ -89,7 +89,7 @@ std::optional<Transfer> fill_to_end(const Arguments& args, const GpuMemory& memo
   return transfer;
 }
 
-// (uchar*, ushort*, uint*, ulong*: one of them given, pattern*, pattern size in elements, origin in
+// (uchar*, ushort*, uint*, ulong*: one of them set, pattern*, pattern size in elements, origin in
 // elements, then the count of patterns or, for 2D, width, height and pitch).
 std::optional<Transfer> fill_buffer(const Arguments& args, bool two_dimensional,
                                     const GpuMemory& memory) {
@@ -133,8 +133,8 @@ std::optional<Blit> from_transfer(std::optional<Transfer> transfer) {
   return Blit{transfer, std::nullopt};
 }
 
-// ROCr's: three kernels, work groups of 64, told apart by ranges that belong together and by the
-// number of work items, which the block repeats.
+// ROCr's: three kernels with work-groups of 64, distinguished by matching ranges and by the number
+// of work items, which the kernarg segment repeats.
 std::optional<Blit> recognise_unnamed(const AqlDispatch& dispatch, const GpuMemory& memory) {
   if (dispatch.group[0] != 64) return std::nullopt;
   Arguments args(memory.own_address(dispatch.kernarg));

@@ -1,5 +1,5 @@
-// The runtimes' own blit kernels: what they do is known from their names (ROCclr) or from the shape
-// of their argument block (ROCr, whose kernels have no symbols), and is done natively.
+// The runtimes' own blit kernels: recognised by their names (ROCclr) or by the shape of their
+// kernarg segment (ROCr, whose kernels have no symbols), and executed natively.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct Blit {
   std::optional<StreamOp> stream_op;
 };
 
-// Nothing if the dispatch is no blit kernel or its arguments are not mapped.
+// Nothing if the dispatch is not a blit kernel or its arguments are not mapped.
 std::optional<Blit> recognise_blit(std::string_view name, const AqlDispatch& dispatch,
                                    const GpuMemory& memory);
 
-// Whether a stream operation can go on; a write always can.
+// Whether a stream operation can proceed; a write always can.
 bool stream_op_ready(const StreamOp& op);
 void run_stream_op(const StreamOp& op);
 

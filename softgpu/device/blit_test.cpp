@@ -11,7 +11,7 @@
 namespace softgpu::testing {
 namespace {
 
-// An argument block, written at offsets.
+// A kernarg segment, written at offsets.
 struct Block {
   alignas(32) uint8_t bytes[256] = {};
   template <class T>
@@ -35,7 +35,7 @@ class BlitTest : public ::testing::Test {
     auto blit = recognise(name, block, items);
     return blit && blit->transfer && !run_transfer(*blit->transfer, memory_);
   }
-  // What the destination is when only this part has been written.
+  // The expected destination if only this part is written.
   static std::vector<uint32_t> filled(size_t first, size_t end, uint32_t value) {
     std::vector<uint32_t> words(1024);
     for (size_t i = first; i < end; ++i) words[i] = value;
@@ -113,7 +113,7 @@ TEST_F(BlitTest, CopyAndFillUpToAnEnd) {
   ASSERT_TRUE(run("__amd_rocclr_copyBuffer", block));
   EXPECT_EQ(std::memcmp(dst_.data(), src_.data(), 41), 0);
   EXPECT_EQ(recognise("__amd_rocclr_copyBuffer", block)->transfer->bytes(), 41u);
-  // The older form with an origin whose upper half looks like an element of the newer.
+  // The older form, with an origin whose upper half looks like an element size of the newer form.
   Block older;
   older.put(0, src).put(8, dst).put<uint64_t>(24, uint64_t{4} << 32).put<uint64_t>(32, 41);
   older.put(40, 8u);

@@ -13,7 +13,7 @@ int64_t monotonic_ns() {
 }
 
 uint64_t device_ticks_at(const ClockConfig& clock, int64_t monotonic_ns) {
-  // 128 bits: a GHz counter of a machine that is up for weeks, times a drift in ppb, overflows 64.
+  // 128 bits: a GHz counter after weeks of uptime, times a drift in ppb, overflows 64.
   constexpr __int128 kBillion = 1'000'000'000;
   __int128 scaled = static_cast<__int128>(monotonic_ns) * clock.rate_hz;
   scaled = (scaled * (kBillion + clock.drift_ppb)) / kBillion / kBillion;

@@ -1,4 +1,4 @@
-// The host clock that all device times are reckoned in; the device clocks follow from it
+// The host clock that all device times are based on; device clocks are derived from it
 // (device_ticks in device.h).
 #pragma once
 

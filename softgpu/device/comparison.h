@@ -1,4 +1,4 @@
-// The comparison by number that packets have which wait for a value: of PM4 and of SDMA the same.
+// The comparison function codes of packets that wait for a value, shared by PM4 and SDMA.
 #pragma once
 
 #include <cstdint>

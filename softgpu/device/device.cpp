@@ -1,6 +1,6 @@
-// Threads: one leads, that is polls all queues and executes what is quickly done. A queue whose
-// next packet takes long keeps the leader, which first passes the lead on to another thread. So
-// nothing that is ready waits for a wake-up, and a long kernel holds up only its own queue.
+// Threads: one leads, that is, polls all queues and executes short packets. A queue whose next
+// packet takes long keeps the leader, which first passes the lead to another thread. So nothing
+// that is ready waits for a wake-up, and a long kernel delays only its own queue.
 #include "device/device.h"
 
 #include <pthread.h>
@@ -25,24 +25,23 @@ namespace softgpu {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-constexpr int64_t kSpinNs = 200'000;       // polled without sleeping after the last work
+constexpr int64_t kSpinNs = 200'000;       // how long to poll without sleeping after the last work
 constexpr int64_t kWakeNs = 80'000;        // how late a sleep may end
-constexpr int64_t kBlockedNapNs = 50'000;  // between looks at memory that somebody will change
+constexpr int64_t kBlockedNapNs = 50'000;  // between checks of memory that some other agent changes
 constexpr int64_t kLongBlockedNs = 20'000'000, kLongBlockedNapNs = 150'000;
-constexpr int kStepsAtOnce = 64;  // of one queue, before the others have their turn
+constexpr int kStepsAtOnce = 64;  // of one queue, before it is the others' turn
 
 using QueuePtr = std::shared_ptr<Queue>;
 
-// What a look at all queues found.
+// The result of polling all queues.
 struct Pass {
   bool progress = false, blocked = false;
   int64_t until_ns = kNever;
   QueuePtr long_work;  // still owned
 };
 
-// On a machine whose cores are all busy a thread that wakes up or has yielded gets its turn again
-// after a time that goes with its slice: usually 3 ms, and here the shortest there is. Linux before
-// 6.12 ignores it.
+// If all cores are busy, a thread that wakes up or has yielded runs again after a time that depends
+// on its slice: usually 3 ms; this requests the shortest slice. Linux before 6.12 ignores it.
 void ask_for_short_slices() {
   struct {
     uint32_t size = 48, policy = SCHED_OTHER;
@@ -84,7 +83,7 @@ struct Device::Impl {
 
   std::mutex queues_mutex;
   std::vector<QueuePtr> queues;
-  std::atomic<uint64_t> version{1};  // of queues
+  std::atomic<uint64_t> version{1};  // of the list of queues
 
   std::mutex leadership;
   std::atomic<int> waiting{0};  // threads that are ready to lead
@@ -135,7 +134,7 @@ Device::Impl::~Impl() {
   }
 }
 
-// The program's signals are none of this thread's business, but for those it raises itself.
+// The program's signals are blocked in this thread, except those that it raises itself.
 void Device::Impl::start_thread() {
   sigset_t blocked, before;
   sigfillset(&blocked);
@@ -161,7 +160,7 @@ void Device::Impl::thread_main() {
   }
 }
 
-// Until there is long work, which is returned, or the end.
+// Runs until there is long work, which is returned, or until the end.
 QueuePtr Device::Impl::lead() {
   uint64_t seen = 0;
   std::vector<QueuePtr> mine;
@@ -188,7 +187,7 @@ QueuePtr Device::Impl::lead() {
       if (pass.blocked) {
         sleep_ns = std::min(sleep_ns, idle_ns < kLongBlockedNs ? kBlockedNapNs : kLongBlockedNapNs);
       }
-      // Whoever rang waits for disarm(), but its packet is there: that is begun first.
+      // Whoever rang waits for disarm(), but the packet is there: begin it first.
       if (doorbells.wait(sleep_ns, idle_ns)) last_work_ns = monotonic_ns();
     }
   }
@@ -229,7 +228,8 @@ void Device::Impl::poll_queue(const QueuePtr& queue, Pass& pass) {
 }
 
 void Device::Impl::run_long(Queue& queue) {
-  constexpr int64_t kShortNs = 50'000;  // a wait that is not worth giving the queue away
+  // For a shorter wait, handing over the queue does not pay off.
+  constexpr int64_t kShortNs = 50'000;
   Step step{Step::kLong};
   while (step.kind != Step::kIdle && step.kind != Step::kBlocked) {
     if (step.kind == Step::kLong) queue.run_long();
@@ -284,7 +284,7 @@ void Device::remove_queue(uint32_t id) {
     ++impl.version;
   }
   queue->stop();
-  // Owned for good: whoever still has it in a list will not run it.
+  // Owned forever: threads that still have it in a list will not run it.
   for (int tries = 0; !queue->try_own(); ++tries) {
     tries < 1000 ? std::this_thread::yield()
                  : std::this_thread::sleep_for(std::chrono::milliseconds(1));

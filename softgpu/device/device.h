@@ -1,10 +1,10 @@
-// Device: the queues of all GPUs of one process, and the thread or threads that execute their
-// packets. Made by the driver at the first queue; lives until the process ends.
+// Device: the queues of all GPUs of one process, and the threads that execute their packets. Made
+// by the driver at the first queue; lives until the process ends.
 //
-// Guarantees: packets of one queue start in order; the oracle's log has one line for each packet
-// executed; no call blocks on the execution of packets except remove_queue(), which waits until the
-// queue's memory is no longer touched. The device calls its Host from its own threads; the Host
-// must not call remove_queue() while it holds a lock that those calls take.
+// Guarantees: packets of a queue start in order; the oracle's log has one line per executed packet;
+// no call blocks on the execution of packets except remove_queue(), which waits until the queue's
+// memory is no longer accessed. The device calls its Host from its own threads; the Host must not
+// call remove_queue() while it holds a lock that those calls take.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ struct QueueSpec {
   uint64_t ring = 0;  // addresses in the process
   uint64_t ring_bytes = 0;
   uint64_t read_pointer = 0, write_pointer = 0;
-  uint64_t doorbell = 0;  // 8 bytes in the doorbell page that the process writes
+  uint64_t doorbell = 0;  // an 8-byte slot in the doorbell page that the process writes
 };
 
-// What the driver shows in sysfs.
+// The load that the driver shows in sysfs.
 struct Load {
   double busy = 0;  // share of the last second, 0..1
   double memory_busy = 0;
@@ -47,8 +47,8 @@ class Device {
   void remove_queue(uint32_t id);
   // Where a debugger holds the queue's waves; nullptr if there is no such queue.
   std::shared_ptr<isa::WaveHold> waves_of(uint32_t id) const;
-  // The process has mapped this GPU's doorbells here, where it will store to them. While all is
-  // idle the device write-protects that range to be woken by a store instead of polling.
+  // The process has mapped this GPU's doorbells here and will store to them. While everything is
+  // idle, the device write-protects that range, to be woken by a store instead of polling.
   void doorbells_mapped(uint32_t gpu, uint64_t address, uint64_t bytes);
   Load load(uint32_t gpu) const;
 
@@ -57,8 +57,8 @@ class Device {
   std::unique_ptr<Impl> impl_;
 };
 
-// The device clock now. A pure function of the configuration and CLOCK_MONOTONIC, so that all
-// processes see one clock.
+// The current device clock. A pure function of the configuration and CLOCK_MONOTONIC, so that all
+// processes see the same clock.
 uint64_t device_ticks(const ClockConfig& clock);
 uint64_t device_ticks_at(const ClockConfig& clock, int64_t monotonic_ns);
 

@@ -1,4 +1,4 @@
-// Several queues, threads, faults of the script, and sleeping.
+// Several queues, threads, scripted faults, and sleeping.
 #include "device/device.h"
 
 #include <gtest/gtest.h>
@@ -179,7 +179,7 @@ TEST_F(DeviceTest, AHangStopsItsQueueAndALostDeviceAllOfThem) {
   for (uint32_t id : {1, 2, 3, 4}) device.remove_queue(id);
 }
 
-// A doorbell page as a process has it: seen by the device through another mapping.
+// A process' doorbell page, seen by the device through another mapping.
 class DoorbellPage {
  public:
   DoorbellPage() {
@@ -224,7 +224,7 @@ TEST(DoorbellsTest, WakeEndsASleep) {
     doorbells.wake();
     EXPECT_TRUE(doorbells.wait(1'000'000'000, 0));
     doorbells.disarm();
-    doorbells.wake();  // nobody sleeps: must not end the next one
+    doorbells.wake();  // no thread sleeps: must not end the next sleep
     doorbells.arm();
     EXPECT_FALSE(doorbells.wait(1'000'000, 0));
   }
@@ -239,7 +239,7 @@ TEST(DoorbellsTest, ARangeThatIsGoneIsForgotten) {
   doorbells.arm();
   int64_t before_ns = monotonic_ns();
   EXPECT_FALSE(doorbells.wait(50'000'000, 0));
-  EXPECT_LT(monotonic_ns() - before_ns, 50'000'000);  // a nap: nothing is watched
+  EXPECT_LT(monotonic_ns() - before_ns, 50'000'000);  // a nap: no memory is watched
   doorbells.disarm();
 }
 

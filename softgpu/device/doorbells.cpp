@@ -24,7 +24,8 @@
 namespace softgpu {
 namespace {
 
-// A doorbell that was rung past the protection (through another mapping) is found after this.
+// A doorbell that was rung past the protection (through another mapping) is noticed after this
+// time.
 constexpr int64_t kLongestSleepNs = 100'000'000;
 // Without protection: short naps after work, then longer ones. Each costs some 10 us of CPU.
 constexpr int64_t kShortNapNs = 50'000, kNapNs = 150'000, kLongNapNs = 1'000'000;
@@ -71,7 +72,7 @@ void Doorbells::gpu_in_use(uint32_t gpu) {
   if (std::find(gpus_.begin(), gpus_.end(), gpu) == gpus_.end()) gpus_.push_back(gpu);
 }
 
-// Whether every store to a doorbell of a queue will be seen.
+// Whether every store to a doorbell will be noticed.
 bool Doorbells::complete() {
   std::lock_guard lock(mutex_);
   return !ranges_.empty() && std::all_of(gpus_.begin(), gpus_.end(), [this](uint32_t gpu) {
@@ -92,7 +93,7 @@ bool Doorbells::protect(bool on) {
     } while (result < 0 && errno == EAGAIN);
     return result < 0;
   };
-  // A range that the process has unmapped since fails, and need not be watched any more.
+  // Protecting a range that the process has unmapped fails; it no longer needs watching.
   ranges_.erase(std::remove_if(ranges_.begin(), ranges_.end(), failed), ranges_.end());
   return !ranges_.empty();
 }
@@ -109,14 +110,14 @@ void Doorbells::disarm() {
   sleeping_.store(false, std::memory_order_seq_cst);
   if (fault_fd_ >= 0) protect(false);
   uint64_t count = 0;
-  if (read(wake_fd_, &count, sizeof count) < 0) return;  // nobody had called wake()
+  if (read(wake_fd_, &count, sizeof count) < 0) return;  // wake() has not been called
 }
 
 bool Doorbells::wait(int64_t timeout_ns, int64_t idle_ns) {
   bool watched = fault_fd_ >= 0 && complete();
   int64_t limit = watched ? kLongestSleepNs : nap_ns(idle_ns);
   timeout_ns = std::clamp<int64_t>(timeout_ns, 0, limit);
-  // Without this a sleep of 50 us takes twice that long. It is a property of the thread.
+  // Otherwise a sleep of 50 us takes twice as long. The timer slack is a property of the thread.
   thread_local bool precise = prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0;
   static_cast<void>(precise);
   pollfd fds[] = {{wake_fd_, POLLIN, 0}, {fault_fd_, POLLIN, 0}};

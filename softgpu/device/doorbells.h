@@ -1,11 +1,11 @@
 // Doorbells: how the device sleeps while idle and is woken by the plain store that rings a
 // doorbell.
 //
-// While asleep the doorbells are write-protected with userfaultfd: the store faults, this end is
-// told through a file descriptor, lifts the protection, and the store goes on. Where the kernel
-// does not allow that, sleeping means short naps.
+// During sleep the doorbells are write-protected with userfaultfd: a store faults, this side is
+// notified through a file descriptor and lifts the protection, and the store continues. Where the
+// kernel does not permit that, sleeping means short naps.
 //
-// wait() and the arming are for one thread at a time, the others for any.
+// wait() and arm()/disarm() are for one thread at a time, the other functions for any.
 #pragma once
 
 #include <atomic>
@@ -24,15 +24,15 @@ class Doorbells : sonde::Pinned {
   ~Doorbells();
 
   void watch(uint32_t gpu, uint64_t address, uint64_t bytes);
-  // A GPU has queues: all of its doorbells must be watched, or sleeping is napping.
+  // A GPU has queues: all of its doorbells must be watched, or sleeping means napping.
   void gpu_in_use(uint32_t gpu);
 
-  // After arm() look at all queues once more, then wait().
+  // After arm(), check all queues once more, then wait().
   void arm();
   void disarm();
   bool armed() const { return armed_; }
   // Sleeps until a doorbell rings, wake() is called or the time is over; true in the first two
-  // cases. idle_ns: how long nothing has happened.
+  // cases. idle_ns: time since the last event.
   bool wait(int64_t timeout_ns, int64_t idle_ns);
   void wake();
 
@@ -46,7 +46,7 @@ class Doorbells : sonde::Pinned {
 
   int fault_fd_ = -1;  // userfaultfd, -1 = nap
   int wake_fd_ = -1;
-  std::mutex mutex_;  // of ranges_ and gpus_
+  std::mutex mutex_;  // protects ranges_ and gpus_
   std::vector<Range> ranges_;
   std::vector<uint32_t> gpus_;
   bool armed_ = false;

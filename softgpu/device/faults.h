@@ -1,4 +1,4 @@
-// FaultScript: decides at each dispatch whether a fault of the configuration strikes.
+// FaultScript: decides at each dispatch whether a configured fault strikes.
 #pragma once
 
 #include <mutex>
@@ -13,8 +13,8 @@ class FaultScript {
  public:
   explicit FaultScript(const std::vector<FaultRule>& rules);
 
-  // Counts a dispatch. The rule that strikes now, or nullptr. A rule without a kernel name does not
-  // count the runtimes' own blit kernels, whose number is none of the user's business.
+  // Counts a dispatch. Returns the rule that strikes now, or nullptr. A rule without a kernel name
+  // does not count the runtimes' own blit kernels, which the user does not see.
   const FaultRule* dispatch(uint32_t gpu, std::string_view kernel, bool blit);
 
  private:

@@ -17,7 +17,7 @@ void LoadMeter::Track::add(int64_t start_ns, int64_t end_ns) {
   start_ns = std::max(start_ns, busy_until_ns);
   if (end_ns <= start_ns) return;
   busy_until_ns = end_ns;
-  // Longer than what is kept: only the end matters.
+  // Longer than the history: only the end matters.
   start_ns = std::max(start_ns, end_ns - kSlotNs * static_cast<int64_t>(busy_ns.size() - 1));
   while (start_ns < end_ns) {
     int64_t number = start_ns / kSlotNs;
@@ -37,7 +37,7 @@ double LoadMeter::Track::share(int64_t now_ns) const {
   for (size_t i = 0; i < slot.size(); ++i) {
     if (seen.slot[i] > last - 16 && seen.slot[i] <= last) sum += seen.busy_ns[i];
   }
-  // The slot that is running is not over yet.
+  // The current slot is not over yet.
   double seconds = 15.0 * kSlotNs + static_cast<double>(now_ns % kSlotNs);
   return std::clamp(static_cast<double>(sum) / seconds, 0.0, 1.0);
 }

@@ -1,5 +1,5 @@
-// LoadMeter: how busy a GPU was in the last second. Queues say when they begin and end work; what
-// is under way counts, too. Anyone reads.
+// LoadMeter: how busy a GPU was in the last second. Queues report when work begins and ends; work
+// in progress counts, too. Any thread may read.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@ namespace softgpu {
 class LoadMeter {
  public:
   void begin(bool copy, int64_t start_ns);
-  // Of what was begun then.
+  // Ends the work that began at that time.
   void end(bool copy, int64_t start_ns, int64_t end_ns);
   Load read(int64_t now_ns) const;
 
  private:
-  static constexpr int64_t kSlotNs = 62'500'000;  // a sixteenth of the second that is shown
+  static constexpr int64_t kSlotNs = 62'500'000;  // a sixteenth of a second
   struct Track {
-    int64_t busy_until_ns = 0;  // so that queues that overlap are not counted twice
+    int64_t busy_until_ns = 0;  // so that overlapping queues are not counted twice
     std::array<int64_t, 32> busy_ns{}, slot{};
     int running = 0;
-    int64_t running_since_ns = 0;  // at least one was, all the time
+    int64_t running_since_ns = 0;  // at least one queue has been running since then
     void begin(int64_t start_ns);
     void end(int64_t start_ns, int64_t end_ns);
     void add(int64_t start_ns, int64_t end_ns);

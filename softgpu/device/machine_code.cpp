@@ -59,7 +59,7 @@ isa::Launch MachineCode::launch(const AqlDispatch& packet, uint64_t kernarg, uin
 }
 
 isa::TrapHandler MachineCode::trap_handler(uint64_t code, uint64_t memory) const {
-  // Its size is not told; it ends in its page.
+  // Its size is unknown; it ends within its page.
   const uint64_t bytes = kPage - code % kPage;
   if (code == 0 || memory_.check(code, bytes)) return {};
   return {engine_.program(*architecture_, code, bytes), code, memory};

@@ -1,4 +1,4 @@
-// What a GPU may touch: addresses checked against the driver's page tables. Used by everything
+// What a GPU may access: addresses checked against the driver's page tables. Used by everything
 // that reads or writes on behalf of a packet.
 #pragma once
 
@@ -17,9 +17,9 @@ class GpuMemory {
   GpuMemory(Host& host, uint32_t gpu) : host_(host), gpu_(gpu) {}
 
   Fault check(uint64_t address, uint64_t bytes) const;
-  // For an address that was checked.
+  // The address must have been checked.
   uint64_t own_address(uint64_t address) const { return host_.own_address(address); }
-  // nullptr if any of the T is not mapped.
+  // nullptr if any part of the T is not mapped.
   template <class T>
   T* at(uint64_t address) const {
     return check(address, sizeof(T)) ? nullptr : reinterpret_cast<T*>(own_address(address));

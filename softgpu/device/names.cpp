@@ -20,7 +20,7 @@ struct Symbols {
   uint32_t count = 0;
 };
 
-// Entries of the dynamic section are offsets into the code object, or already addresses.
+// Dynamic section entries are offsets into the code object, or absolute addresses already.
 uint64_t address_of(uint64_t elf, uint64_t value) { return value >= elf ? value : elf + value; }
 
 Symbols find_symbols(const GpuMemory& memory, uint64_t elf) {
@@ -46,7 +46,7 @@ Symbols find_symbols(const GpuMemory& memory, uint64_t elf) {
   return symbols;
 }
 
-// "" if the text is not mapped to its end.
+// "" if the text is not completely mapped.
 std::string read_text(const GpuMemory& memory, uint64_t address) {
   std::string text;
   while (text.size() < kLongestName) {
@@ -80,7 +80,7 @@ const std::string& KernelNames::find(uint64_t kernel_object) {
   return entry.name;
 }
 
-// The first bytes of the descriptor: sizes and the offset of the code.
+// The beginning of the descriptor: sizes and the offset of the code.
 uint64_t KernelNames::read_head(uint64_t kernel_object) const {
   const auto* words = memory_.at<std::array<uint64_t, 4>>(kernel_object);
   return words ? (*words)[0] ^ ((*words)[1] << 1) ^ ((*words)[2] << 2) : 0;
@@ -121,7 +121,7 @@ KernelNames::Entry KernelNames::look_up(uint64_t kernel_object) const {
     if (!symbol) break;
     if (symbol->st_value != kernel_object - elf) continue;
     std::string name = read_text(memory_, symbols.text + symbol->st_name);
-    if (!name.ends_with(kSuffix)) continue;  // another symbol at the same place
+    if (!name.ends_with(kSuffix)) continue;  // another symbol at the same address
     entry.symbol = address;
     entry.value = symbol->st_value;
     entry.text = symbols.text + symbol->st_name;

@@ -1,5 +1,5 @@
-// KernelNames: from the kernel object of a dispatch to the kernel's name, by the symbol table of
-// the code object that ROCr loaded around it. One instance for each queue; not thread-safe.
+// KernelNames: from a dispatch's kernel object to the kernel's name, through the symbol table of
+// the code object that ROCr loaded around it. One instance per queue; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class KernelNames {
   const std::string& find(uint64_t kernel_object);
 
  private:
-  // Where the name was found: if the code object was freed and its memory used again, what stands
-  // there now is something else and the name is looked for anew.
+  // Where the name was found. If the code object was freed and its memory reused, this data has
+  // changed, and the name is looked up again.
   struct Entry {
     std::string name;
     uint64_t symbol = 0;  // address of the ELF symbol, 0 = none found
     uint64_t text = 0;    // address of its name
-    uint64_t value = 0;   // what the symbol says
+    uint64_t value = 0;   // the symbol's value
     uint64_t head = 0;    // first bytes of the kernel descriptor
   };
   Entry look_up(uint64_t kernel_object) const;

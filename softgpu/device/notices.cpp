@@ -10,7 +10,8 @@ void Notices::once(std::string_view text) {
     if (!said_.emplace(text).second) return;
   }
   std::string line = "softgpu: " + std::string(text) + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody is left to be told
+  // Stderr is closed: nobody reads this.
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
 
 }  // namespace softgpu

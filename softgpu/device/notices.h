@@ -1,4 +1,4 @@
-// Notices: what the software GPU has to say to its user on stderr, each thing once.
+// Notices: messages of the software GPU to its user on stderr, each printed once.
 #pragma once
 
 #include <mutex>
@@ -10,7 +10,7 @@ namespace softgpu {
 
 class Notices {
  public:
-  // Writes "softgpu: TEXT" unless it was written before. From any thread.
+  // Writes "softgpu: TEXT" unless it was written before. Thread-safe.
   void once(std::string_view text);
 
  private:

@@ -1,7 +1,7 @@
-// Oracle: the log of what the device did, for tests of profilers. Its format is in LOG.md.
+// Oracle: the log of what the device did, for tests of profilers. LOG.md has its format.
 //
-// Lines are appended with one write each, so that a killed process loses at most the line being
-// written and several processes can share a file. May be called from any thread.
+// Each line is appended with a single write, so that a killed process loses at most one line and
+// several processes can share a file. Thread-safe.
 #pragma once
 
 #include <array>
@@ -29,12 +29,12 @@ struct PacketRecord {
 
   std::string_view transfer;  // "copy", "fill": what a blit kernel or SDMA packet does
   uint64_t bytes = 0, src = 0, dst = 0;
-  std::string_view fault;  // what the packet ended in; "" = it completed
+  std::string_view fault;  // how the packet failed; "" = it completed
 };
 
-// Something the device did from a runtime's point of view; packets that belong together.
+// An operation from a runtime's point of view: packets that belong together.
 struct OpRecord {
-  PacketRecord packet;  // the first, with the sums and the last end
+  PacketRecord packet;  // the first packet, with the sums and the last end
   uint32_t packets = 1;
 };
 

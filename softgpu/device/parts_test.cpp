@@ -152,7 +152,7 @@ TEST(Oracle, SeveralProcessesShareAFile) {
     _exit(0);
   }
   for (int i = 0; i < kProcesses; ++i) wait(nullptr);
-  auto lines = log.lines();  // throws for a line that is not whole
+  auto lines = log.lines();  // throws for an incomplete line
   ASSERT_EQ(lines.size(), static_cast<size_t>(kProcesses * kLines));
   EXPECT_EQ(lines[0]["name"], "a \"quoted\\ name");
 }

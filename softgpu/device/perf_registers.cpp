@@ -82,7 +82,7 @@ uint32_t PerfRegisters::read(uint32_t number, int64_t now_ns) {
       const uint32_t low = block.what->lows[i];
       if (number != low && number != low + high) continue;
       uint64_t found = 0;
-      bool is_first = true;  // of all, where GRBM_GFX_INDEX says all
+      bool is_first = true;  // the first of all instances, if GRBM_GFX_INDEX selects all
       for_each_place(block, i, [&](Place& place, uint32_t engine, uint32_t instance) {
         if (is_first) found = value(block, place, engine, instance) - place.before;
         is_first = false;
@@ -95,7 +95,7 @@ uint32_t PerfRegisters::read(uint32_t number, int64_t now_ns) {
   return registers_[number];
 }
 
-// CP_PERFMON_CNTL: 0 stops and forgets, 1 starts, 2 stops.
+// CP_PERFMON_CNTL: 0 stops and resets, 1 starts, 2 stops.
 void PerfRegisters::control(uint32_t state, int64_t now_ns) {
   settled_ns_ = now_ns;
   counting_ = state == kPerfmonStart && (registers_[kComputePerfcountEnable] & 1) != 0;
@@ -106,7 +106,7 @@ void PerfRegisters::control(uint32_t state, int64_t now_ns) {
   }
 }
 
-// The counters of time up to now.
+// Updates the counters of time.
 void PerfRegisters::settle(int64_t now_ns) {
   if (!counting_ || now_ns <= settled_ns_) return;
   const uint64_t passed = cycles(now_ns - settled_ns_, clock_mhz_);
@@ -147,7 +147,7 @@ double PerfRegisters::busy_ns() const {
   const CounterGeometry& geometry = bank_.geometry();
   const double groups = counted(counter::SPI_CSN_NUM_THREADGROUPS);
   const double units = std::clamp(groups, 1.0, static_cast<double>(geometry.units));
-  // A unit issues to one of its four SIMDs in each cycle; its LDS and L1 take one access.
+  // A unit issues to one of its four SIMDs in each cycle; its LDS and L1 serve one access.
   const double of_units =
       std::max({counted(counter::SQ_ACTIVE_INST_VALU), counted(counter::SQ_LDS_IDX_ACTIVE),
                 counted(counter::TCP_TOTAL_CACHE_ACCESSES)}) /

@@ -1,10 +1,9 @@
-// PerfRegisters: the performance counters of one GPU as its registers show them: counters are
-// selected, started, stopped and read by PM4 packets, for one shader engine and instance or, by
-// GRBM_GFX_INDEX, for all.
+// PerfRegisters: the performance counter registers of one GPU. PM4 packets select, start, stop and
+// read counters, for one shader engine and instance or, by GRBM_GFX_INDEX, for all.
 //
-// All that softgpu can count is counted while the state is "started" and COMPUTE_PERFCOUNT_ENABLE
-// is set; a select register decides what its counter shows of that since it was written.
-// Thread-safe.
+// Everything that softgpu can count is counted while the state is "started" and
+// COMPUTE_PERFCOUNT_ENABLE is set; a select register determines which of it its counter shows, from
+// the time of the selection on. Thread-safe.
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ class PerfRegisters {
  public:
   explicit PerfRegisters(const GpuConfig& gpu);
 
-  // At this time on the device.
+  // `now_ns`: time on the device.
   void write(uint32_t number, uint32_t value, int64_t now_ns);
   uint32_t read(uint32_t number, int64_t now_ns);
 
@@ -36,9 +35,9 @@ class PerfRegisters {
   bool is_counting() const { return counting_; }
   isa::Watch watch();
   void end_dispatch();
-  // ACQUIRE_MEM that invalidates the second level of caches.
+  // ACQUIRE_MEM that invalidates the L2 cache.
   void invalidate_caches() { caches_.invalidate_all(); }
-  // How long the dispatch since watch() keeps what it needs most busy, as far as the counters tell:
+  // How long the dispatch since watch() keeps its bottleneck busy, as far as the counters tell:
   // vector units, LDS, L1, L2 or memory. 0 while nothing is counted.
   double busy_ns() const;
   void kernel_ran(int64_t start_ns, int64_t end_ns);
@@ -46,7 +45,7 @@ class PerfRegisters {
  private:
   struct Place {  // one counter of one instance
     uint32_t select = 0;
-    uint64_t before = 0;  // what had been counted when it was selected
+    uint64_t before = 0;  // the count when it was selected
   };
   struct Block {
     const PerfBlock* what;
@@ -64,11 +63,11 @@ class PerfRegisters {
   CounterBank bank_;
   isa::CacheModel caches_;
   std::atomic<bool> counting_{false};
-  std::vector<uint64_t> before_;  // of the dispatch: what had been counted, by counter
+  std::vector<uint64_t> before_;  // counts before the dispatch, by counter
   std::mutex mutex_;
   std::unordered_map<uint32_t, uint32_t> registers_;
   std::vector<Block> blocks_;
-  uint32_t index_ = 0xe0000000;  // of GRBM: all
+  uint32_t index_ = 0xe0000000;  // GRBM_GFX_INDEX: all
   int64_t settled_ns_ = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace softgpu {
 namespace {
 
-// Type 3 packets, as the kernel's soc15d.h names them.
+// Type 3 packets, with the names of the kernel's soc15d.h.
 enum Opcode : uint32_t {
   kNop = 0x10,
   kAtomicMem = 0x1e,
@@ -27,10 +27,10 @@ enum Opcode : uint32_t {
   kSetUconfigReg = 0x79,
 };
 constexpr uint32_t kConfigBegin = 0x2000, kShBegin = 0x2c00, kUconfigBegin = 0xc000;
-constexpr uint32_t kL2Action = 1u << 23;  // of CP_COHER_CNTL: TC_ACTION_ENA
+constexpr uint32_t kL2Action = 1u << 23;  // a bit of CP_COHER_CNTL: TC_ACTION_ENA
 constexpr size_t kDeepest = 4;            // command buffers that call each other
 
-// Fewest dwords behind the header.
+// The minimum number of dwords after the header.
 uint32_t least_words(uint32_t opcode) {
   switch (opcode) {
     case kNop:
@@ -106,9 +106,9 @@ Pm4::Result Pm4::run(int64_t now_ns) {
 Pm4::Result Pm4::packet(uint32_t opcode, Words words, uint32_t count, int64_t now_ns) {
   switch (opcode) {
     case kNop:
-    case kEventWrite:  // what ran before on this queue has ended
+    case kEventWrite:  // everything before it on this queue has ended
       return Result::kDone;
-    case kAcquireMem:  // nothing is cached but in the model that counters have
+    case kAcquireMem:  // only the counters' cache model has caches
       if ((words[0] & kL2Action) != 0) registers_.invalidate_caches();
       return Result::kDone;
     case kIndirectBuffer:
@@ -183,7 +183,7 @@ bool Pm4::load(uint64_t address, uint64_t& value, bool is_wide) {
   return true;
 }
 
-// ATOMIC_MEM: of what there is, exchanges that give back what was there.
+// ATOMIC_MEM: only exchanges that return the old value are implemented.
 Pm4::Result Pm4::swap(Words words) {
   constexpr uint32_t kSwap32 = 7, kSwap64 = 39;
   const uint32_t operation = words[0] & 0x7f;
@@ -204,7 +204,7 @@ Pm4::Result Pm4::swap(Words words) {
   return Result::kDone;
 }
 
-// From memory to memory, through whichever cache.
+// Memory to memory, whichever cache is selected.
 Pm4::Result Pm4::dma_data(Words words) {
   constexpr uint32_t kMemory = 0, kMemoryByL2 = 3;
   const uint32_t from = words[0] >> 29 & 3, to = words[0] >> 20 & 3, bytes = words[5] & 0x3ffffff;
@@ -230,12 +230,12 @@ Pm4::Result Pm4::copy_data(Words words, int64_t now_ns) {
   uint64_t value = 0;
   switch (from) {
     case 0:  // a register
-    case 4:  // a performance counter's
+    case 4:  // a performance counter
       value = registers_.read(words[1], now_ns);
       if (is_wide) value |= uint64_t{registers_.read(words[1] + 1, now_ns)} << 32;
       break;
     case 1:
-    case 2:  // memory, through whichever cache
+    case 2:  // memory, whichever cache
       if (!load(wide(words[1], words[2]), value, is_wide)) return Result::kFault;
       break;
     case 5:

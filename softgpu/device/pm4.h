@@ -1,5 +1,5 @@
-// Pm4: runs the command buffer that an AQL packet refers to: registers, memory, counters, and
-// waiting for a value. One instance for each queue.
+// Pm4: executes the command buffer that an AQL packet refers to: registers, memory, counters, and
+// waiting for a value. One instance per queue.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class Pm4 {
       : memory_(memory), registers_(registers), clock_(clock) {}
 
   void begin(const AqlPm4Ib& packet);
-  // Goes on until there is nothing left, or something waits: then it is to be called again.
+  // Continues until the end, or until something waits: then it must be called again.
   enum class Result { kDone, kWaits, kFault, kBadPacket };
   Result run(int64_t now_ns);
   uint64_t fault_address() const { return fault_; }
-  // Of kBadPacket, for a reader.
+  // For kBadPacket: a readable reason.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -50,7 +50,7 @@ class Pm4 {
   const ClockConfig& clock_;
   std::vector<Buffer> stack_;
   uint64_t fault_ = 0;
-  uint64_t swapped_ = 0;  // what ATOMIC_MEM has given back
+  uint64_t swapped_ = 0;  // the last value returned by ATOMIC_MEM
   std::string problem_;
 };
 

@@ -1,4 +1,4 @@
-// Command buffers: what they do to memory and to the registers of counters, one packet at a time.
+// Command buffers: the effects of single packets on memory and on counter registers.
 #include "device/pm4.h"
 
 #include <gtest/gtest.h>
@@ -167,7 +167,7 @@ struct Session : Machine {
     set(kCpPerfmonControl, 1);
     EXPECT_EQ(run(), Pm4::Result::kDone);
   }
-  // As a dispatch that counts.
+  // Counts like a dispatch.
   void count(counter::Id id, uint64_t group, uint64_t value) {
     isa::Watch watch = registers.watch();
     if (watch.counters == nullptr) return;
@@ -187,10 +187,10 @@ TEST(PerfRegisters, CountersAreOfTheEngineThatTheIndexSays) {
   session.set(0xdac0, 32);  // TA of unit 3 of engine 0
   session.start();
   session.count(counter::SQ_WAVES, 5, 4);        // engine 5
-  session.count(counter::SQ_WAVES, 110 + 5, 1);  // again, of the next round
+  session.count(counter::SQ_WAVES, 110 + 5, 1);  // one round later
   session.count(counter::SQ_INSTS_VALU, 0, 1ULL << 33);
   session.count(counter::TA_TOTAL_WAVEFRONTS, 24, 9);  // engine 0, unit 3
-  session.count(counter::TA_TOTAL_WAVEFRONTS, 16, 5);  // unit 2, of which nobody asked
+  session.count(counter::TA_TOTAL_WAVEFRONTS, 16, 5);  // unit 2, which is not selected
   EXPECT_EQ(session.read(one(5, 0), 0xd1c0), 5U);
   EXPECT_EQ(session.read(one(4, 0), 0xd1c0), 0U);
   EXPECT_EQ(session.read(one(0, 0), 0xd1c2), 1ULL << 33);
@@ -215,7 +215,7 @@ TEST(PerfRegisters, OnlyWhatRunsBetweenStartAndStopCounts) {
   session.start();
   session.count(counter::SQ_WAVES, 0, 3);
   session.set(kGrbmGfxIndex, kAll);
-  session.set(0xd9c0, 4);  // selected anew: from now on
+  session.set(0xd9c0, 4);  // selected again: counts from now on
   session.count(counter::SQ_WAVES, 0, 1000);
   EXPECT_EQ(session.run(), Pm4::Result::kDone);
   EXPECT_EQ(session.read(one(0, 0), 0xd1c0), 0U);

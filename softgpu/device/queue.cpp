@@ -29,7 +29,7 @@ int64_t Queue::begin(bool follows, uint64_t end) {
   return time_ns_;
 }
 
-// Never before the end of the last packet, which the clock may show as just passed.
+// Never before the end of the last packet, which may be slightly ahead of the clock.
 int64_t Queue::begin_after_wait() { return time_ns_ = std::max(time_ns_, monotonic_ns()); }
 
 int64_t Queue::end_of(int64_t start_ns, double model_ns) const {

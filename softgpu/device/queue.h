@@ -1,9 +1,9 @@
-// Queue: what AQL and SDMA queues have in common: who may run it, how far it is in device time, and
-// what happens when it fails. A queue is run by whoever owns it, one thread at a time.
+// Queue: the common part of AQL and SDMA queues: who may run it, its position in device time, and
+// failures. A queue is run by its owner, one thread at a time.
 //
-// Device time of a queue: a packet that was already there when the one before it started begins
-// where that one ended, whatever the host was doing meanwhile; any other begins now. No completion
-// is signalled before the host's clock has passed its end.
+// Device time of a queue: a packet that was already there when the previous one started begins
+// where that one ended, whatever the host did meanwhile; any other begins now. No completion is
+// signalled before the host's clock has passed the packet's end.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace softgpu {
 
-// One GPU, shared by its queues.
+// A GPU, shared by its queues.
 struct Gpu {
   explicit Gpu(const GpuConfig& gpu_config) : config(gpu_config), counters(gpu_config) {}
   const GpuConfig& config;
@@ -47,14 +47,14 @@ struct Services {
   isa::Check* check = nullptr;
 };
 
-// Where a queue stands after step().
+// The state of a queue after step().
 struct Step {
   enum Kind {
     kIdle,      // nothing to do until its doorbell rings
-    kProgress,  // there may be more at once
-    kWaiting,   // nothing before until_ns
-    kBlocked,   // until a value in memory changes, of which nobody tells us
-    kLong,      // run_long() would take long: not on the thread that polls all queues
+    kProgress,  // there may be more to do at once
+    kWaiting,   // nothing to do before until_ns
+    kBlocked,   // until a value in memory changes, of which there is no notification
+    kLong,      // run_long() would take long: not for the thread that polls all queues
   } kind = kIdle;
   int64_t until_ns = 0;
 };
@@ -67,7 +67,7 @@ class Queue : sonde::Pinned {
   bool try_own() { return !owned_.exchange(true); }
   void release() { owned_.store(false); }
 
-  // No packet is begun after this, and waves of machine code end where they are.
+  // No packet begins after this, and waves of machine code stop where they are.
   void stop() {
     stopped_ = true;
     waves_.end_all();
@@ -83,26 +83,26 @@ class Queue : sonde::Pinned {
   uint32_t gpu_number() const { return spec_.gpu; }
 
  protected:
-  // Work above this is handed to a thread of its own: longer than a wake-up of that thread costs.
+  // Longer work gets a thread of its own: it takes longer than waking that thread.
   static constexpr uint64_t kLongBytes = 256 * 1024;
 
   virtual Step advance() = 0;
 
-  // Begins a packet and returns its start. follows: it was there when the last one began, so it
-  // starts where that ended, but never before it was seen: a device that had no core for a while
-  // would else start work before the program submitted it. Packets below `end` are there now.
+  // Begins a packet and returns its start time. follows: it was there when the last one began, so
+  // it starts where that ended, but not before it was seen: a device that got no core for a while
+  // would otherwise start work before the program submitted it. Packets below `end` are there now.
   int64_t begin(bool follows, uint64_t end);
-  // The time from which work begins that depends on others.
+  // The start time of work that depends on others.
   int64_t begin_after_wait();
-  // Where the packet ends that begins now and takes so long by the model.
+  // The end of a packet that begins at that time and takes so long in the model.
   int64_t end_of(int64_t start_ns, double model_ns) const;
   double copy_ns(uint64_t bytes, bool first) const;
   uint64_t ticks(int64_t ns) const { return device_ticks_at(gpu_.config.clock, ns); }
   void begin_record(std::string_view kind);
-  // Of the current packet, which keeps the GPU busy from record_.start_ns to record_.end_ns.
+  // For the current packet, which keeps the GPU busy from record_.start_ns to record_.end_ns.
   void begin_work(bool copy);
   void end_work();
-  // The queue is dead; the log says of what.
+  // The queue is dead; the log has the reason.
   void faulted(std::string_view what);
   void page_fault(uint64_t address, MemoryFault reason);
   void set_read_pointer(uint64_t value) {

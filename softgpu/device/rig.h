@@ -1,5 +1,5 @@
-// For the tests of this folder: a Host of their own, queues in ordinary memory, and an Executor
-// (rig_test.cpp) whose kernels are functions that a test registers.
+// For the tests of this folder: a Host, queues in ordinary memory, and an Executor (rig_test.cpp)
+// whose kernels are functions that a test registers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 
 namespace softgpu::testing {
 
-// All memory is mapped but what a test takes out.
+// All memory is mapped, except what a test excludes.
 class FakeHost : public Host {
  public:
   struct Raised {
@@ -46,7 +46,7 @@ class FakeHost : public Host {
   std::vector<Raised> faults_;
 };
 
-// What run() of the Executor of these tests does. Unknown kernels have no code.
+// The effect of the test Executor's run(). Unknown kernels have no code.
 using Kernel = std::function<Outcome(const Dispatch&)>;
 void set_kernel(const std::string& name, Kernel kernel);
 void clear_kernels();
@@ -61,7 +61,7 @@ class AqlRing {
  public:
   AqlRing(Device& device, uint32_t id, uint32_t gpu = 0, uint32_t packets = 64);
 
-  // Writes the packet but for its header, then the header, then rings.
+  // Writes the packet without its header, then the header, then rings.
   void submit(const AqlPacket& packet);
   uint64_t reserve();
   void fill(uint64_t index, const AqlPacket& packet);
@@ -92,7 +92,7 @@ class SdmaRing {
   std::atomic<uint64_t> read_{0}, write_{0}, doorbell_{0};
 };
 
-// A file that is removed again, and its lines as JSON.
+// A temporary file, and its lines as JSON.
 class LogFile : sonde::Pinned {
  public:
   LogFile();
@@ -104,7 +104,7 @@ class LogFile : sonde::Pinned {
   std::string path_;
 };
 
-// A device of one GPU with one queue, and its log.
+// A device with one GPU and one queue, and its log.
 template <class Ring>
 class QueueTest : public ::testing::Test {
  protected:
@@ -128,7 +128,7 @@ class CodeObject : sonde::Pinned {
  public:
   explicit CodeObject(const std::vector<std::string>& kernels);
   ~CodeObject();
-  void load(const std::vector<std::string>& kernels);  // in place of what was there
+  void load(const std::vector<std::string>& kernels);  // replaces the contents
   uint64_t kernel(size_t i) const;
   KernelDescriptor& descriptor(size_t i) const;
 

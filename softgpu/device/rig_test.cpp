@@ -160,7 +160,7 @@ uint32_t high(const void* address) { return reinterpret_cast<uint64_t>(address) 
 
 namespace {
 
-// Offsets in the code object of these tests.
+// Offsets in the tests' code object.
 constexpr uint64_t kDynamic = 0x200, kHash = 0x300, kSymbols = 0x400, kText = 0x1000,
                    kDescriptors = 0x3000, kBytes = 0x5000;
 
@@ -263,7 +263,7 @@ std::vector<nlohmann::json> LogFile::lines(const std::string& line) const {
 
 }  // namespace softgpu::testing
 
-// The Executor of these tests.
+// The test Executor.
 namespace softgpu {
 
 struct Executor::Impl {};

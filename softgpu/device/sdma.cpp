@@ -22,8 +22,8 @@ enum SdmaOp : uint32_t {
 };
 enum SdmaCopy : uint32_t { kLinear = 0, kSubWindow = 4 };
 
-// Bytes less one of a linear copy or a fill: 22 bits up to gfx908, 30 from gfx90a on, as ROCr 6
-// uses them; older runtimes leave the upper ones 0.
+// Size of a linear copy or a fill in bytes, minus one: 22 bits up to gfx908, 30 from gfx90a on,
+// which ROCr 6 uses; older runtimes leave the upper bits 0.
 constexpr uint32_t kCountMask = 0x3fffffff;
 
 uint32_t op_of(uint32_t header) { return header & 0xff; }
@@ -159,7 +159,7 @@ Transfer SdmaQueue::decode_fill(uint32_t header) const {
   uint32_t value = dword(3);
   for (int i = 0; i < 4; ++i) transfer.pattern[i] = static_cast<uint8_t>(value >> 8 * i);
   transfer.pattern_bytes = 1u << (header >> 30 & 3);
-  // Bytes less 1, or less one element: rounding up gives the same for both.
+  // Bytes minus 1, or minus one element: rounding up gives the same for both.
   uint64_t bytes = (dword(4) & kCountMask) + 1;
   transfer.width = (bytes + transfer.pattern_bytes - 1) & ~uint64_t{transfer.pattern_bytes - 1};
   if (transfer.pattern_bytes > 4) transfer.pattern_bytes = 4;
@@ -272,7 +272,7 @@ void SdmaQueue::finish() {
   if (packet_.kind != "nop") services_.oracle.packet(record_);
 }
 
-// Copies belong together until something tells of their end.
+// Copies belong together until their completion is signalled.
 void SdmaQueue::add_to_op() {
   if (op_ && op_->packet.kind != record_.kind) flush_op(0);
   if (!op_) {
@@ -290,11 +290,11 @@ void SdmaQueue::flush_op(uint64_t signal) {
   op_.reset();
 }
 
-// A write to the value of a signal ends the op. Called before the write: who sees it also finds the
+// A write to a signal's value ends the op. Called before the write: whoever sees it also finds the
 // line.
 void SdmaQueue::end_op(uint64_t address) {
   constexpr uint64_t kSignalAlignment = 64;
-  if (!op_) return;  // the write to an event's mailbox that follows
+  if (!op_) return;  // the write to the event's mailbox, which follows
   record_.signal = address & ~(kSignalAlignment - 1);
   flush_op(record_.signal);
 }

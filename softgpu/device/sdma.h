@@ -1,5 +1,5 @@
-// SdmaQueue: the packet processor of a copy engine's queue (gfx9 packets). Doorbell and read
-// pointer count bytes.
+// SdmaQueue: the packet processor of an SDMA queue (gfx9 packets). Doorbell and read pointer count
+// bytes.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ class SdmaQueue : public Queue {
   Step advance() override;
 
  private:
-  // A packet, decoded as far as all have it in common.
+  // The parts of a packet that all have in common, decoded.
   struct Packet {
     std::string_view kind;
     uint32_t dwords = 1;
@@ -44,7 +44,7 @@ class SdmaQueue : public Queue {
   uint32_t dword(uint32_t i) const;
   uint64_t qword(uint32_t i) const { return dword(i) | uint64_t{dword(i + 1)} << 32; }
 
-  uint64_t next_ = 0;  // byte position of the packet that is next or current
+  uint64_t next_ = 0;  // byte position of the next or current packet
   bool running_ = false, is_long_ = false, looked_at_ = false;
   Packet packet_;
   std::optional<OpRecord> op_;  // copies since the last completion

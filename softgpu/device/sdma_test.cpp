@@ -85,7 +85,7 @@ TEST_F(Sdma, FenceTrapWriteTimestampAndNop) {
   ring_->put({6, 12});
   ring_->put({2, low(data), high(data), 1, 7, 8});
   ring_->put({13, low(&time), high(&time)});
-  ring_->put({0 | 3u << 16, 1, 1, 1});  // its data would be copies
+  ring_->put({0 | 3u << 16, 1, 1, 1});  // its data looks like copies
   ring_->put({17, 0, 0, 0, 0});
   uint64_t before = device_ticks(one_gpu().gpus[0].clock);
   ASSERT_TRUE(run());
@@ -125,7 +125,7 @@ TEST_F(Sdma, PacketsWrapRoundTheRing) {
   SdmaRing small(*device_, 4, 0, 64);
   std::vector<uint8_t> src(100, 3), dst(100);
   alignas(64) AmdSignal done{};
-  for (int i = 0; i < 20; ++i) {  // 15 dwords each: never the same place
+  for (int i = 0; i < 20; ++i) {  // 15 dwords each: always at another offset
     std::fill(dst.begin(), dst.end(), 0);
     done.value = 1;
     small.put({1, 99, 0, low(src.data()), high(src.data()), low(dst.data()), high(dst.data())});
@@ -147,7 +147,7 @@ TEST_F(Sdma, CopyOfManyPacketsIsOneOp) {
   complete(second);
   ring_->ring();
   ASSERT_TRUE(wait_for_value(second, 0));
-  device_->remove_queue(3);  // after which the last packet's line is in the log, too
+  device_->remove_queue(3);  // flushes the last packet's line to the log
   EXPECT_EQ(src, dst);
   auto ops = log_.lines("op"), packets = log_.lines("packet");
   ASSERT_EQ(ops.size(), 2u);
@@ -158,7 +158,7 @@ TEST_F(Sdma, CopyOfManyPacketsIsOneOp) {
   EXPECT_EQ(ops[0]["end_ns"], packets[2]["end_ns"]);
   EXPECT_EQ(ops[0]["signal"], packets[3]["signal"]);
   EXPECT_EQ(ops[1]["bytes"], 10);
-  // 25 bytes/ns and 1 us to begin.
+  // 25 bytes/ns plus 1 us.
   double ns =
       static_cast<double>(ops[0]["end_ns"].get<int64_t>() - ops[0]["start_ns"].get<int64_t>());
   EXPECT_NEAR(ns, (3 << 20) / 25.0 + 1000, 5);
@@ -177,7 +177,7 @@ TEST_F(Sdma, TimestampsRoundACopyAreItsTimes) {
   EXPECT_EQ(ops[0]["end_ticks"], times[1]);
 }
 
-// The size must survive more than 32 bits. The memory is one file of 4 MiB, mapped again and again.
+// The size must not be truncated to 32 bits. The memory is a file of 4 MiB, mapped repeatedly.
 TEST_F(Sdma, CopyOfMoreThan4GiBKeepsItsSize) {
 #ifdef SONDE_TSAN
   GTEST_SKIP() << "minutes under ThreadSanitizer";

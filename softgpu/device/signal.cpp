@@ -9,7 +9,7 @@ AmdSignal* at(uint64_t signal) { return reinterpret_cast<AmdSignal*>(signal); }
 
 void interrupt(Host& host, const AmdSignal& signal) {
   if (!signal.event_mailbox) return;
-  // Read before the mailbox is written: whoever waits may destroy the signal after that.
+  // Read before the mailbox is written: a waiter may destroy the signal after that.
   uint32_t event = signal.event_id;
   __atomic_store_n(reinterpret_cast<uint64_t*>(signal.event_mailbox), event, __ATOMIC_RELEASE);
   host.set_event(event);
@@ -24,11 +24,12 @@ int64_t signal_value(uint64_t signal) {
 void complete_signal(Host& host, uint64_t signal, const Ticks* times) {
   if (!signal) return;
   if (times) {
-    // Atomic, as packets of several queues may share a signal; the last one's times stay.
+    // Atomic, since packets of several queues may share a signal; the last one's times remain.
     __atomic_store_n(&at(signal)->start_ts, times->start, __ATOMIC_RELAXED);
     __atomic_store_n(&at(signal)->end_ts, times->end, __ATOMIC_RELAXED);
   }
-  // The signal may be gone as soon as its value says so; what the interrupt needs is copied first.
+  // The signal may be destroyed once its value changes, so what the interrupt needs is copied
+  // first.
   AmdSignal before{};
   before.event_mailbox = at(signal)->event_mailbox;
   before.event_id = at(signal)->event_id;

@@ -1,4 +1,4 @@
-// Signals as the packet processor changes them.
+// Signals, as the packet processor changes them.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ struct Ticks {
 };
 
 int64_t signal_value(uint64_t signal);
-// Ends a packet: times if the queue asks for them, value minus one, then the interrupt.
+// Completes a packet: times, if the queue wants them, value minus one, then the interrupt.
 void complete_signal(Host& host, uint64_t signal, const Ticks* times);
 // Stores a value, then the interrupt. For queue errors and scratch requests.
 void store_signal(Host& host, uint64_t signal, int64_t value);
-// Only the interrupt: somebody else has stored the value.
+// Only the interrupt: the value has been stored elsewhere.
 void interrupt_signal(Host& host, uint64_t signal);
 
 }  // namespace softgpu

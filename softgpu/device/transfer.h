@@ -1,5 +1,5 @@
-// Transfer: a copy or fill of up to three dimensions. What SDMA packets and the runtimes' blit
-// kernels come down to.
+// Transfer: a copy or fill of up to three dimensions, to which SDMA packets and the runtimes' blit
+// kernels are reduced.
 #pragma once
 
 #include <array>
