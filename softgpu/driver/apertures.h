@@ -1,5 +1,5 @@
-// The ranges of addresses that a GPU's flat instructions tell apart, as KFD tells them; the same
-// for each.
+// The address ranges that flat instructions of a GPU distinguish, as KFD reports them; the same for
+// each GPU.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ int Buffers::make(uint64_t bytes, uint32_t gpu, uint32_t flags, uint64_t user_ad
   return 0;
 }
 
-// Of a buffer of this process: the pages.
+// For a buffer of this process: frees its pages.
 void Buffers::give_back(const Buffer& buffer) {
   const uint64_t bytes = rounded(buffer.bytes);
   fallocate(file_->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -125,7 +125,7 @@ std::string Buffers::path(const ShareName& name) const {
          std::to_string(name.number);
 }
 
-// Whether nobody holds the buffer any more; then nobody finds it either.
+// Whether the buffer has no holders left; if so, it can no longer be found.
 bool Buffers::retire(const ShareName& name) const {
   const std::string file = path(name);
   const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
@@ -238,7 +238,7 @@ int Buffers::import(int fd, BufferRef& buffer) {
 }
 
 std::optional<Buffers::Place> Buffers::foreign_place(uint64_t mmap_offset) const {
-  BufferRef buffer;  // given back without the lock, if it is the last
+  BufferRef buffer;  // if it is the last reference, it is released without the lock
   std::lock_guard guard(mutex_);
   auto found = foreign_.upper_bound(mmap_offset);
   if (found == foreign_.begin()) return std::nullopt;

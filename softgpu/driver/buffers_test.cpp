@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kVram = KFD_IOC_ALLOC_MEM_FLAGS_VRAM;
 constexpr uint64_t kMiB = 1 << 20;
 
-// What a process has of softgpu, as the driver puts it together.
+// A process' driver objects.
 struct Process {
   explicit Process(const std::string& tree) {
     config.gpus.resize(2);
@@ -62,7 +62,7 @@ class BuffersTest : public testing::Test {
     own_.reset();
     munmap(reinterpret_cast<void*>(base_), 16 * kMiB);
   }
-  // The status that `work` gives in a process of its own, which the caller ends.
+  // The exit status of `work` in a child process, which the caller waits for.
   template <typename Work>
   int in_other_process(Work work) {
     const pid_t child = fork();
@@ -119,12 +119,12 @@ TEST_F(BuffersTest, AnotherProcessSeesTheSameBytesByNameOrDescriptor) {
               if (std::strcmp(bytes(8 * kMiB), "from the owner") != 0) return 5;
               if (!other.memory.is_mapped(1, at, kMiB) || other.memory.is_mapped(0, at, 1))
                 return 6;
-              // What it maps itself, by the offset it was told or by the descriptor.
+              // A mapping by the offset it was told, or by the descriptor.
               const auto place = other.memory.buffers().foreign_place(there.offset + 4096);
               if (!place || place->fd == other.file) return 7;
               const auto direct = other.memory.buffers().shared_place(fd, 4096);
               if (!direct || direct->offset != place->offset) return 8;
-              if (other.used() != 0) return 9;  // it is the owner's
+              if (other.used() != 0) return 9;  // it belongs to the owner
               std::strcpy(bytes(8 * kMiB), "from the other");
               return 0;
             }),
@@ -184,7 +184,7 @@ TEST_F(BuffersTest, WhatIsGoneOrNobodysCannotBeImported) {
   BufferRef buffer;
   EXPECT_EQ(own_->memory.buffers().import(name, buffer), EINVAL);
   EXPECT_EQ(own_->memory.buffers().import(ShareName{1, 1}, buffer), EINVAL);
-  // Of a process that has ended: its memory went with it.
+  // From a process that has ended, and its memory with it.
   int fd = -1;
   int channel[2];
   ASSERT_EQ(pipe(channel), 0);
@@ -217,7 +217,7 @@ TEST_F(BuffersTest, PiecesOfMemoryWithoutAddressAreMappedWhereDrmSays) {
   const Memory::Piece first{.address = base_, .bytes = kMiB, .offset = 2 * kMiB};
   const Memory::Piece second{.address = base_ + 4 * kMiB, .bytes = 4 * kMiB};
   ASSERT_EQ(memory.map_piece(buffer, first, 0), 0);
-  EXPECT_EQ(memory.map_piece(buffer, first, 0), EINVAL);  // it is there
+  EXPECT_EQ(memory.map_piece(buffer, first, 0), EINVAL);  // it is mapped already
   EXPECT_EQ(memory.map_piece(buffer, {.address = base_ + 4096, .bytes = 4096}, 0), EINVAL);
   EXPECT_EQ(memory.map_piece(buffer, {.address = base_, .bytes = 5 * kMiB}, 0), EINVAL);
   ASSERT_EQ(memory.map_piece(buffer, first, 1), 0);

@@ -35,7 +35,7 @@ pid_t tracer_of(pid_t pid) {
 
 bool is_there(pid_t pid) { return ::access(("/proc/" + std::to_string(pid)).c_str(), F_OK) == 0; }
 
-// Whether it can answer nothing: its tracer or a signal has stopped it, or it is gone.
+// Whether it cannot answer: its tracer or a signal has stopped it, or it is gone.
 bool is_stopped(pid_t pid, pid_t thread) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/stat");
   std::string text;
@@ -48,7 +48,7 @@ bool is_stopped(pid_t pid, pid_t thread) {
 
 bool traces(pid_t pid) {
   const pid_t tracer = tracer_of(pid);
-  // A thread of this process will do.
+  // Or a thread of this process.
   return tracer != 0 && ::access(("/proc/self/task/" + std::to_string(tracer)).c_str(), F_OK) == 0;
 }
 
@@ -74,7 +74,7 @@ std::unique_ptr<DebugState> DebugState::own(const std::string& tree) {
     return state;  // the debugger came first
   }
   state.reset();
-  ::unlink(file.c_str());  // of an earlier process of this number
+  ::unlink(file.c_str());  // of an earlier process with this pid
   return map(file, true);
 }
 

@@ -1,8 +1,8 @@
-// DebugState: what a debugger and the process that it looks at share: a file in the tree, mapped by
-// both. The process keeps its queues and its runtime's state in it, the debugger what it asked for.
+// DebugState: what a debugger and the process that it debugs share: a file in the tree, mapped by
+// both. The process publishes its queues and its runtime's state, the debugger its requests.
 //
-// Each writes only while the other is not harmed by it: single atomic words, and a queue's place
-// before the word that says it is there.
+// All updates are safe for the other side: single atomic words, and a queue's slot is written
+// before the word that makes it exist.
 #pragma once
 
 #include <sys/types.h>
@@ -21,14 +21,14 @@ struct kfd_ioctl_create_queue_args;
 
 namespace softgpu {
 
-// What has become of a queue's waves. kRunning is what a queue begins with.
+// The state of a queue's waves. Queues begin with kRunning.
 enum class WavesAre : uint32_t { kRunning, kSaved, kNotSaved };
 
 struct DebuggedQueue {
-  std::atomic<uint32_t> exists, suspended;  // the latter as the debugger wants it
-  std::atomic<WavesAre> waves;              // as the process says
+  std::atomic<uint32_t> exists, suspended;  // suspended: as the debugger wants it
+  std::atomic<WavesAre> waves;              // as the process reports them
   std::atomic<uint64_t> exceptions;
-  std::atomic<uint64_t> to_runtime;  // of them, what the debugger passes on
+  std::atomic<uint64_t> to_runtime;  // those that the debugger passes on
   uint64_t ring, write_pointer, read_pointer, save_area;
   uint32_t gpu_id, ring_bytes, type, save_area_bytes, control_stack_bytes;
 };
@@ -37,28 +37,28 @@ struct DebugLayout {
   static constexpr uint32_t kQueues = 1024;
   static constexpr uint32_t kGpus = 8;
 
-  std::atomic<int32_t> debugger;   // its process; 0: none
-  std::atomic<int32_t> notifier;   // its descriptor that hears of exceptions
-  std::atomic<uint64_t> reported;  // exceptions of which it wants to hear
+  std::atomic<int32_t> debugger;   // its pid; 0: none
+  std::atomic<int32_t> notifier;   // its descriptor that is notified of exceptions
+  std::atomic<uint64_t> reported;  // exceptions that it wants to be notified of
   std::atomic<uint32_t> runtime_state, saves_ttmps;
   std::atomic<uint64_t> r_debug;
   std::atomic<uint64_t> exceptions;  // of the process
   std::atomic<uint64_t> gpu_exceptions[kGpus];
-  std::atomic<uint32_t> watches[kGpus];     // taken: one bit each
-  std::atomic<uint32_t> runtime_may_go_on;  // counts; the runtime waits for the next
+  std::atomic<uint32_t> watches[kGpus];     // allocated ones: one bit each
+  std::atomic<uint32_t> runtime_may_go_on;  // a counter; the runtime waits for the next value
   std::atomic<uint32_t> launch_mode, trap_mask, flags;
-  // Count what the debugger asks of the process's queues, and the answers. Who waits for the next
-  // sleeps on them.
+  // Count the debugger's requests for queues of the process, and the answers. Waiters for the next
+  // one sleep on them.
   std::atomic<uint32_t> requests, answers;
-  std::atomic<int32_t> answering;  // the thread of the process that does; 0: none yet
+  std::atomic<int32_t> answering;  // the process' thread that answers; 0: none yet
   DebuggedQueue queues[kQueues];
 };
 
 class DebugState : sonde::Pinned {
  public:
-  // Of this process, made anew unless its debugger has it already.
+  // This process' state; created anew unless its debugger has it already.
   static std::unique_ptr<DebugState> own(const std::string& tree);
-  // Of another process; `make` it if it has not opened a device yet.
+  // Another process' state; `make` creates it if it has not opened a device yet.
   static std::unique_ptr<DebugState> of(const std::string& tree, pid_t pid, bool make);
   ~DebugState();
 
@@ -71,21 +71,21 @@ class DebugState : sonde::Pinned {
   bool is_suspended(uint32_t id) const {
     return shared_->queues[id].suspended.load(std::memory_order_relaxed) != 0;
   }
-  // Tells the debugger of an exception of the process, if it wants to hear of it.
+  // Notifies the debugger of an exception of the process, if it wants that.
   void raise(kfd::Exception exception);
-  // The same of exceptions of a queue, as a mask. False if it does not.
+  // The same for a mask of exceptions of a queue. False if the debugger does not want it.
   bool raise_queue(uint32_t id, uint64_t exceptions);
-  // Waits until a debugger lets the runtime go on, or is gone.
+  // Waits until a debugger lets the runtime continue, or is gone.
   void wait_for_debugger();
-  // Whether it is still there; if not, it is as if it had let go.
+  // Whether the debugger has ended; if so, everything is as after a detach.
   bool lost_debugger();
 
-  // For the debugger: waits until the process has done with a queue what was asked. False if it
-  // does not come to that, because it is stopped itself, is gone or takes too long.
+  // For the debugger: waits until the process has done what was requested for a queue. False if it
+  // does not, because it is stopped itself, is gone or takes too long.
   bool wait_for_waves(const DebuggedQueue& queue, pid_t process);
-  // After a change of `requests` or `answers`: wakes who sleeps on it.
+  // Call after changing `requests` or `answers`: wakes the waiters.
   static void tell(std::atomic<uint32_t>& count);
-  // Until it is no more what was `seen`, or the time is over.
+  // Waits until the count differs from `seen`, or the time is over.
   static void wait_for_change(std::atomic<uint32_t>& count, uint32_t seen,
                               std::optional<int> limit_ms);
 

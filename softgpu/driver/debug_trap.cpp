@@ -20,13 +20,13 @@ namespace {
 using kfd::DebugOp;
 
 constexpr uint32_t kRuntimeIsEnabled = 1;
-constexpr uint32_t kWatches = 4;  // of each GPU, as its capability says
+constexpr uint32_t kWatches = 4;  // of each GPU, as its capability reports
 
 kfd::RuntimeInfo runtime_info(const DebugLayout& process) {
   return {process.r_debug, process.runtime_state, process.saves_ttmps};
 }
 
-// As much of `value` as there is room for; `bytes` becomes what there would be.
+// Copies as much of `value` as there is room for; `bytes` becomes the full size.
 template <typename T>
 void give(uint64_t to, uint32_t& bytes, const T& value) {
   std::memcpy(reinterpret_cast<void*>(to), &value, std::min<size_t>(bytes, sizeof value));
@@ -53,7 +53,7 @@ int disable(DebugLayout& process) {
   return 0;
 }
 
-// What the save area says of the waves where the process itself cannot write it: that there are
+// Writes the header of a save area that the process itself cannot write: no waves.
 // none.
 void write_header(pid_t pid, const DebuggedQueue& queue) {
   if (queue.save_area == 0) return;
@@ -67,7 +67,7 @@ void write_header(pid_t pid, const DebuggedQueue& queue) {
   ::close(fd);
 }
 
-// Each queue of the list that there is; negative, how many those are.
+// Changes each existing queue of the list; returns their number, negated.
 int change_queues(DebugState& state, uint64_t list, uint32_t count, pid_t pid, bool suspend,
                   uint64_t cleared) {
   DebugLayout& process = *state.operator->();
@@ -166,7 +166,7 @@ kfd::DeviceSnapshot snapshot_of(const Config& config, uint32_t gpu, uint64_t exc
           .debug_prop = kfd_debug_properties(model)};
 }
 
-// One entry more of a snapshot, if there is room; the exceptions that it shows are cleared.
+// Adds an entry to a snapshot, if there is room; clears the exceptions that it shows.
 template <typename Entry>
 void add_entry(kfd::DebugTrap& a, uint32_t room, uint32_t stride, const Entry& entry,
                std::atomic<uint64_t>& exceptions) {
@@ -228,7 +228,7 @@ int send_runtime_event(DebugLayout& process, const kfd::DebugTrap& a) {
 }
 
 int set_override(DebugLayout& process, kfd::DebugTrap& a) {
-  constexpr uint32_t kSupported = 0xff;  // all but those of wave starts and ends
+  constexpr uint32_t kSupported = 0xff;  // all but wave start and end
   a.launch.supported &= kSupported;
   if ((a.launch.enable & ~kSupported) != 0) return EACCES;
   const uint32_t before = process.trap_mask;
@@ -237,7 +237,7 @@ int set_override(DebugLayout& process, kfd::DebugTrap& a) {
   return 0;
 }
 
-// For which the runtime must have told that it is there: they change what the hardware does.
+// These operations need an enabled runtime: they change what the hardware does.
 bool changes_hardware(DebugOp op) {
   return op == DebugOp::kSetWaveLaunchOverride || op == DebugOp::kSetWaveLaunchMode ||
          op == DebugOp::kSuspendQueues || op == DebugOp::kResumeQueues ||

@@ -1,4 +1,4 @@
-// KFD's calls of debuggers (DBG_TRAP): what they ask of another process, or of their own.
+// KFD's debugger calls (DBG_TRAP): requests to another process, or to the caller's own.
 #pragma once
 
 #include "driver/driver.h"
@@ -6,7 +6,7 @@
 
 namespace softgpu {
 
-// An errno value, or, negative, a count that the call answers with.
+// Returns an errno, or a negated count as the call's result.
 int debug_trap(Driver& driver, kfd::DebugTrap& request);
 
 }  // namespace softgpu

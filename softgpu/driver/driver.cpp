@@ -26,7 +26,7 @@ namespace softgpu {
 namespace {
 
 constexpr uint32_t kQueuesPerGpu = Memory::kDoorbellBytes / 8;
-// As by AMD's driver: host traps of gfx90a; and here only of machine code.
+// As in AMD's driver: host traps on gfx90a; and here only for machine code.
 bool is_sampled(const Config& config, const GpuConfig& gpu) {
   return gpu.model == "gfx90a" &&
          (config.engine == EngineChoice::kAuto || config.engine == EngineChoice::kIsa);
@@ -126,7 +126,7 @@ void Driver::show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request)
   tree.file(folder + "/type", std::to_string(request.queue_type) + "\n");
 }
 
-// Only while no queue runs code that counts on the other mode.
+// Only while no queue runs code that relies on the other mode.
 int Driver::set_xnack(bool on) {
   std::lock_guard lock(queues_mutex_);
   if (on == svm_.xnack()) return 0;
@@ -139,7 +139,7 @@ int Driver::set_xnack(bool on) {
 void Driver::tell_of_migration(const Svm::Migration& m) {
   const uint32_t on = m.to != 0 ? m.to : m.from;
   const uint32_t gpu = gpu_of_id(on, config_.gpus.size()).value_or(0);
-  constexpr int kPrefetch = 0;  // why
+  constexpr int kPrefetch = 0;  // the trigger
   const auto line = [&](const char* places) {
     timespec now{};
     clock_gettime(CLOCK_BOOTTIME, &now);
@@ -156,8 +156,8 @@ void Driver::tell_of_migration(const Svm::Migration& m) {
   smi_.tell_own(gpu, SmiEvent::kMigrationEnds, line(""));
 }
 
-// The runtime tells that it is there, before its first queue, or that it goes; a debugger hears of
-// it and lets it go on.
+// The runtime announces itself, before its first queue, or leaves; a debugger is notified and lets
+// it continue.
 int Driver::enable_runtime(uint64_t r_debug, uint32_t mode) {
   const bool enable = (mode & kfd::kRuntimeEnabled) != 0;
   DebugState* debug = debug_;
@@ -234,7 +234,7 @@ int Driver::destroy_queue(uint32_t id) {
   }
   if (DebugState* debug = debug_) debug->remove_queue(id);
   device_->remove_queue(id);
-  // Only now may the number be given out again.
+  // Only now may the id be reused.
   std::lock_guard lock(queues_mutex_);
   queues_.erase(id);
   std::error_code ignored;
@@ -245,7 +245,7 @@ int Driver::destroy_queue(uint32_t id) {
 
 int Driver::map_memory(uint64_t handle, uint32_t gpu) {
   if (const int error = memory_.map(handle, gpu)) return error;
-  // libhsakmt maps the doorbells of a GPU when it has made the first queue there.
+  // libhsakmt maps a GPU's doorbells after creating the first queue there.
   const auto doorbells = memory_.doorbells(handle);
   std::lock_guard lock(queues_mutex_);
   if (doorbells && device_) {
@@ -254,7 +254,7 @@ int Driver::map_memory(uint64_t handle, uint32_t gpu) {
   return 0;
 }
 
-// A thread tells the session how busy this process keeps the GPUs. Signals are the program's.
+// A thread that reports this process' load on the GPUs to the session. Signals are for the program.
 void Driver::report_load() {
   sigset_t all, before;
   sigfillset(&all);
@@ -279,7 +279,7 @@ const isa::Allocations* Driver::allocations() {
 isa::Mapping Driver::mapping_at(uint64_t address) const {
   const Memory::Around found = memory_.around(address);
   if (found.bytes != 0) return {found.address, found.address + found.bytes};
-  // Shared virtual memory is known page by page.
+  // Shared virtual memory is tracked per page.
   constexpr uint64_t kPage = 4096;
   for (uint32_t gpu = 0; gpu < config_.gpus.size(); ++gpu) {
     if (svm_.is_mapped(gpu, address, 1))

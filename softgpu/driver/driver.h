@@ -1,8 +1,8 @@
-// Driver: the kernel's part of the software GPU in one process: memory, events and queues behind
-// the device files. Made when the first device file is opened, never destroyed: other threads use
-// it until the very end of the process, and a destroyed mutex would make them hang.
+// Driver: the kernel side of the software GPU in one process: memory, events and queues behind the
+// device files. Created when the first device file is opened and never destroyed: other threads use
+// it until the very end of the process, and would hang on a destroyed mutex.
 //
-// A child of fork() starts without a driver and may open the devices anew.
+// A child of fork() starts without a driver and may open the devices again.
 #pragma once
 
 #include <array>
@@ -29,9 +29,9 @@ namespace softgpu {
 
 class Driver final : public Host {
  public:
-  // Null if the memory file cannot be made; errno says why.
+  // Null if the memory file cannot be created; errno says why.
   static Driver* get_or_make();
-  static Driver* get();  // null if no device file was opened yet
+  static Driver* get();  // null if no device file has been opened
   static void forget();  // in the child of fork()
 
   const Config& config() const { return config_; }
@@ -40,12 +40,12 @@ class Driver final : public Host {
   Gem& gem() { return gem_; }
   Svm& svm() { return svm_; }
   Smi& smi() { return smi_; }
-  // Where memory is checked; else nullptr.
+  // nullptr unless memory is checked.
   Quarantine* quarantine() { return quarantine_.get(); }
   Events& events() { return events_; }
   int memory_file() const { return file_; }
 
-  // 0 or an errno value.
+  // Returns 0 or an errno.
   int set_xnack(bool on);
   int enable_runtime(uint64_t r_debug, uint32_t mode);
   int create_queue(kfd_ioctl_create_queue_args& request);
@@ -72,13 +72,13 @@ class Driver final : public Host {
   isa::HostTraps* host_traps(uint32_t gpu) override { return &pc_sampling(gpu).traps(); }
   PcSampling& pc_sampling(uint32_t gpu) { return *pc_sampling_.at(gpu); }
   const isa::Allocations* allocations() override;
-  // False for a GPU that is not there.
+  // False for a GPU that does not exist.
   bool set_trap_handler(uint32_t gpu, const TrapHandler& handler);
   void memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) override;
   void hardware_fault(uint32_t gpu) override;
 
  private:
-  // Where the driver itself has each GPU's doorbells mapped.
+  // Where the driver itself has mapped each GPU's doorbells.
   using Doorbells = std::array<std::atomic<uint64_t>*, kMaxGpus>;
 
   Driver(Environment& environment, int file, const Doorbells& doorbells);
@@ -104,13 +104,13 @@ class Driver final : public Host {
   std::array<TrapHandler, kMaxGpus> trap_handlers_{};
   std::array<std::unique_ptr<PcSampling>, kMaxGpus> pc_sampling_;
 
-  std::atomic<DebugState*> debug_{nullptr};  // from the runtime's first word on, then always
+  std::atomic<DebugState*> debug_{nullptr};  // set at the runtime's first call, then kept
   std::mutex queues_mutex_;
   std::map<uint32_t, uint32_t> queues_;  // id -> GPU
   std::unique_ptr<Device> device_;
 };
 
-// Takes this process out of the tree; at its regular end.
+// Removes this process from the tree; called at a regular end.
 void hide_process();
 
 }  // namespace softgpu

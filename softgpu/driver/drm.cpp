@@ -15,7 +15,7 @@
 namespace softgpu {
 namespace {
 
-// Called twice by libdrm: first for the lengths.
+// libdrm calls this twice: first for the lengths.
 void answer_text(char* to, __kernel_size_t& bytes, std::string_view text) {
   if (to != nullptr) std::memcpy(to, text.data(), std::min<size_t>(bytes, text.size()));
   bytes = text.size();
@@ -34,7 +34,7 @@ int version(drm_version& a) {
 drm_amdgpu_info_device device_info(const GpuConfig& gpu) {
   const Model& model = model_of(gpu);
   drm_amdgpu_info_device info{};
-  info.device_id = gpu.device_id;  // with the revision: libdrm's key for the marketing name
+  info.device_id = gpu.device_id;  // with the revision, libdrm's key for the marketing name
   info.pci_rev = gpu.revision;
   info.family = model.family.drm;
   info.chip_rev = 1;
@@ -78,8 +78,7 @@ int info_query(Driver& driver, uint32_t gpu, const drm_amdgpu_info& a) {
   const auto answer = [&](const auto& value) {
     std::memcpy(out, &value, std::min<size_t>(a.return_size, sizeof value));
   };
-  // As much as the answer is, and no more: libraries name sizes that are larger than what they
-  // have.
+  // Copies no more than the answer: libraries pass sizes that are larger than their buffers.
   switch (a.query) {
     case AMDGPU_INFO_ACCEL_WORKING:
       answer(uint32_t{1});
@@ -107,7 +106,7 @@ int info_query(Driver& driver, uint32_t gpu, const drm_amdgpu_info& a) {
       answer(driver.session().load(gpu).gtt_used_bytes);
       break;
     case AMDGPU_INFO_READ_MMR_REG:
-      std::memset(out, 0, a.return_size);  // tiling of images
+      std::memset(out, 0, a.return_size);  // image tiling
       break;
     default:
       std::memset(out, 0, a.return_size);
@@ -142,7 +141,7 @@ int gem_mmap(Driver& driver, uint32_t gpu, drm_amdgpu_gem_mmap& a) {
   return 0;
 }
 
-// What the memory was made as.
+// The flags with which the memory was created.
 int gem_op(Driver& driver, uint32_t gpu, const drm_amdgpu_gem_op& a) {
   const BufferRef buffer = driver.gem().buffer(gpu, a.handle);
   if (!buffer) return ENOENT;
@@ -176,7 +175,7 @@ int gem_ioctl(Driver& driver, uint32_t gpu, unsigned number, void* arguments) {
       return gem_op(driver, gpu, *static_cast<const drm_amdgpu_gem_op*>(arguments));
     case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_METADATA: {
       auto& a = *static_cast<drm_amdgpu_gem_metadata*>(arguments);
-      a.data = {};  // of images
+      a.data = {};  // for images
       return 0;
     }
     default:

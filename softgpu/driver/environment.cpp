@@ -40,7 +40,7 @@ Environment::Environment() {
 
 void Environment::become_child() {
   if (!active()) return;
-  delete session_;  // its lock stays the parent's, who has the descriptor too
+  delete session_;  // the lock remains the parent's, which has the descriptor, too
   session_ = new Session(config_.tree + std::string(kSessionFile));
 }
 
@@ -68,7 +68,7 @@ bool may_be_live(std::string_view name) {
   return false;
 }
 
-// "PID/vram_4147" below the folder of processes.
+// "PID/vram_4147" in the folder of processes.
 std::optional<std::string> process_value(std::string_view rest, Environment& environment) {
   const int pid = std::atoi(std::string(rest).c_str());
   const size_t slash = rest.find('/');
@@ -120,7 +120,7 @@ void prune_processes() {
   for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
     const int pid = std::atoi(each.path().filename().c_str());
     if (std::none_of(alive.begin(), alive.end(), [&](const auto& p) { return p.pid == pid; })) {
-      std::error_code ignored;  // someone else may be quicker
+      std::error_code ignored;  // another process may be faster
       std::filesystem::remove_all(each.path(), ignored);
     }
   }

@@ -1,5 +1,5 @@
-// Environment: what this process was told by the launcher, read once: the tree, and the
-// configuration in it. Without SOFTGPU_TREE the library does nothing at all.
+// Environment: what the launcher passed to this process, read once: the tree and its configuration.
+// Without SOFTGPU_TREE the library does nothing at all.
 #pragma once
 
 #include <climits>
@@ -13,15 +13,15 @@ namespace softgpu {
 
 class Environment {
  public:
-  // The process's one. Reading it the first time opens files.
+  // The process' instance. The first call reads files.
   static Environment& get();
 
   bool active() const { return session_ != nullptr; }
   const Config& config() const { return config_; }
   const std::string& tree() const { return config_.tree; }
-  // The processes that share the tree, as this one sees them; it is not one of them. If active().
+  // The other processes that share the tree, as this one sees them. Requires active().
   Session& session() { return *session_; }
-  // After fork(): what the parent's descriptors and locks stood for is not the child's.
+  // After fork(): the parent's descriptors and locks do not count for the child.
   void become_child();
 
  private:
@@ -31,7 +31,7 @@ class Environment {
   Session* session_ = nullptr;
 };
 
-// A path of the program, or where it is in the tree.
+// A path of the program, mapped into the tree if it belongs there.
 class TreePath {
  public:
   explicit TreePath(const char* path);
@@ -43,10 +43,10 @@ class TreePath {
   char text_[PATH_MAX];
 };
 
-// The content of a file in the tree that follows the load; none if `path` (in the tree) is an
-// ordinary file.
+// The content of a file in the tree that changes with the load; nothing if `path` (in the tree) is
+// an ordinary file.
 std::optional<std::string> live_content(const char* path);
-// Takes away what processes that have ended left of themselves in the tree.
+// Removes what ended processes have left in the tree.
 void prune_processes();
 
 }  // namespace softgpu

@@ -24,7 +24,7 @@ uint64_t known_age(const kfd_event_data& data) {
 
 }  // namespace
 
-// One thread's wait for one event; the threads that wait for several have one for each.
+// One thread's wait for one event; a thread that waits for several has one for each.
 struct Events::Waiter {
   std::condition_variable* wakeup = nullptr;
   bool activated = false;
@@ -34,7 +34,7 @@ uint32_t Events::create(uint32_t type, bool auto_reset) {
   std::lock_guard lock(mutex_);
   uint32_t id = 0;
   if (has_slot(type)) {
-    for (id = 1; events_.contains(id);) ++id;  // slot 0 would make an id of 0, which means none
+    for (id = 1; events_.contains(id);) ++id;  // slot 0 would give id 0, which means none
     if (id >= kSlots) return 0;
   } else {
     while (events_.contains(next_plain_)) ++next_plain_;

@@ -1,8 +1,8 @@
-// Events: KFD's events of one process, by which a GPU (and the program itself) wakes threads.
+// Events: KFD's events of one process, with which a GPU (or the program itself) wakes threads.
 //
-// As in the kernel driver: setting an event wakes every thread that waits for it at that moment;
-// an event that resets itself stays set only if nobody waited. A waiter that says which age of a
-// signal event it knows (not 0) does not wait for one that has happened since, and is told the new
+// As in the kernel driver: setting an event wakes all threads that wait for it at that moment; an
+// auto-reset event stays set only if there was no waiter. A waiter that passes the last age it
+// knows of a signal event (not 0) does not wait if the event has occurred since, and gets the new
 // age.
 #pragma once
 
@@ -18,15 +18,15 @@ namespace softgpu {
 
 class Events {
  public:
-  // Signal events have a slot of the events page, which has room for this many.
+  // A signal event has a slot in the events page, which has room for this many.
   static constexpr uint32_t kSlots = KFD_SIGNAL_EVENT_LIMIT;
 
-  // The new event's id, for signal events their slot too; 0 when all slots are taken.
+  // The new event's id, which is also a signal event's slot; 0 if all slots are taken.
   uint32_t create(uint32_t type, bool auto_reset);
   bool destroy(uint32_t id);
   bool set(uint32_t id);
   bool reset(uint32_t id);
-  // Waits for one or all of the events; fills in their data. 0 or an errno value; `complete` is
+  // Waits for one or all of the events; fills in their data. Returns 0 or an errno; `complete` is
   // false after a timeout.
   int wait(std::span<kfd_event_data> events, bool all, uint32_t timeout_ms, bool& complete);
 
@@ -38,7 +38,7 @@ class Events {
   struct Event {
     uint32_t type = 0;
     bool auto_reset = false, signalled = false;
-    uint64_t age = 1;  // counts how often it was set
+    uint64_t age = 1;  // incremented each time it is set
     kfd_hsa_memory_exception_data memory{};
     kfd_hsa_hw_exception_data hardware{};
     std::vector<Waiter*> waiters;

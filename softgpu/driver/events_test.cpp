@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kForEver = 0xffffffff;
 
-// Waits for one event; whether it came.
+// Waits for one event; returns whether it occurred.
 bool wait_for(Events& events, uint32_t id, uint32_t timeout_ms) {
   std::array<kfd_event_data, 1> data{};
   data[0].event_id = id;
@@ -23,7 +23,7 @@ bool wait_for(Events& events, uint32_t id, uint32_t timeout_ms) {
   return complete;
 }
 
-// Threads that all wait for one event; joined at the end.
+// Threads that all wait for the same event; joined at the end.
 class Waiters {
  public:
   Waiters(Events& events, uint32_t id, int count) {
@@ -34,7 +34,7 @@ class Waiters {
       });
     }
     while (started_ < count) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until they really wait
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until they are really waiting
   }
   int woken() {
     for (auto& thread : threads_) thread.join();
@@ -139,7 +139,7 @@ TEST(Events, DestroyEndsAWait) {
   EXPECT_FALSE(events.destroy(id));
 }
 
-// Since KFD 1.14: who says which occurrence they know of miss none that came before they waited.
+// Since KFD 1.14: a waiter that passes the last occurrence it knows misses none before its wait.
 TEST(Events, AWaiterWhoKnowsAnOlderAgeDoesNotWait) {
   Events events;
   const uint32_t id = events.create(KFD_IOC_EVENT_SIGNAL, true);
@@ -156,7 +156,7 @@ TEST(Events, AWaiterWhoKnowsAnOlderAgeDoesNotWait) {
   EXPECT_FALSE(wait_knowing(age));
   EXPECT_EQ(age, 1u);
   events.set(id);
-  EXPECT_TRUE(wait_for(events, id, 0));  // takes the signal away
+  EXPECT_TRUE(wait_for(events, id, 0));  // consumes the signal
   EXPECT_TRUE(wait_knowing(age));
   EXPECT_EQ(age, 2u);
   EXPECT_FALSE(wait_knowing(age));

@@ -25,7 +25,7 @@ DeviceFile FdTable::find(int fd) const {
 bool FdTable::set(int fd, DeviceFile file) {
   if (fd < 0 || fd >= kMost) return file.kind == DeviceFile::kNone;
   const auto value = static_cast<uint8_t>(file.kind << kGpuBits | file.gpu);
-  // Nearly always "none" stays "none": a load, and no system call for the owner.
+  // Nearly always "none" stays "none": a load, and no system call to check the owner.
   if (std::atomic_ref(files_[fd]).load(kRelaxed) == value) return true;
   if (!owned()) return true;
   if (owner_.load(kRelaxed) == 0) owner_.store(getpid());
@@ -36,7 +36,7 @@ bool FdTable::set(int fd, DeviceFile file) {
 void FdTable::become_child() {
   if (owner_.load(kRelaxed) == 0) return;
   for (uint8_t& file : files_) {
-    if (file != 0) file = 0;  // the pages that are all zeros stay shared
+    if (file != 0) file = 0;  // zero pages stay shared
   }
   owner_.store(0);
 }

@@ -1,9 +1,9 @@
-// FdTable: which file descriptors of the process are the device files of the software GPU. All of
-// them are duplicates of one memory file, so the number is all that tells them apart.
+// FdTable: which file descriptors of the process are device files of the software GPU. All of them
+// are duplicates of the same memory file, so only their numbers distinguish them.
 //
-// A child made by vfork() runs in its parent's memory until it executes something else, and may
-// close descriptors there: it must not change the parent's table. Only the process that owns the
-// table does; fork() makes the child an owner of its own.
+// A child made by vfork() runs in its parent's memory until it calls exec, and may close
+// descriptors there: it must not change the parent's table. Only the process that owns the table
+// does; fork() makes the child an owner of its own.
 #pragma once
 
 #include <atomic>
@@ -24,13 +24,13 @@ class FdTable {
   bool set(int fd, DeviceFile file);  // false: the number is too large
   void copy(int from, int to) { set(to, find(from)); }
   void clear(int fd) { set(fd, {}); }
-  // In the child of fork(): the files there are its parent's, and no device answers for them.
+  // In the child of fork(): the entries are its parent's, and have no device.
   void become_child();
 
  private:
   bool owned() const;
 
-  // Used through atomic_ref: an array of atomics could not be in zeroed memory from the start.
+  // Accessed through atomic_ref: an array of atomics could not be in zeroed memory from the start.
   mutable uint8_t files_[kMost] = {};
   std::atomic<int> owner_{0};
 };

@@ -21,7 +21,7 @@ TEST(FdTable, RemembersKindAndGpu) {
   EXPECT_TRUE(table.set(FdTable::kMost, {}));
 }
 
-// Python's subprocess closes descriptors in a child of vfork(), in the memory of its parent.
+// Python's subprocess closes descriptors in a child of vfork(), in its parent's memory.
 TEST(FdTable, AChildOfVforkChangesNothing) {
   static FdTable table;
   table.set(5, {DeviceFile::kKfd});

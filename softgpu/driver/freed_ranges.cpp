@@ -10,7 +10,7 @@
 namespace softgpu {
 namespace {
 
-// By system calls: libc's functions are those that call us.
+// Raw system calls: libc's functions are the ones that call us.
 void unmap(uint64_t address, uint64_t bytes) {
   if (bytes != 0) syscall(SYS_munmap, address, bytes);
 }
@@ -20,7 +20,7 @@ bool reserve(uint64_t address, uint64_t bytes) {
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) >= 0;
 }
 
-// Where addresses themselves are limited, the program needs them more.
+// With a limit on address space, the program needs the addresses more.
 bool addresses_are_limited() {
   struct rlimit limit {};
   return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
@@ -78,14 +78,14 @@ void FreedRanges::give_up(uint64_t address, uint64_t bytes, bool replaces) {
   std::lock_guard lock(mutex_);
   for (Range& range : kept_) {
     if (!range.overlaps(address, bytes)) continue;
-    // What is to be replaced stays until then, or another thread could get it meanwhile.
+    // Stays reserved until it is replaced, or another thread could get it meanwhile.
     const uint64_t end = range.address + range.bytes, new_end = address + bytes;
     const uint64_t from = replaces ? std::clamp(address, range.address, end) : end;
     const uint64_t to = replaces ? std::clamp(new_end, range.address, end) : end;
     unmap(range.address, from - range.address);
     unmap(to, end - to);
     kept_bytes_ -= range.bytes;
-    range.bytes = 0;  // its place in the ring is let go at its turn
+    range.bytes = 0;  // its slot in the ring is freed in turn
   }
 }
 

@@ -18,7 +18,7 @@ uint64_t map(uint64_t bytes) {
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
-// "rw-p", or "" where nothing is mapped.
+// "rw-p", or "" if nothing is mapped.
 std::string permissions(uint64_t address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -34,7 +34,7 @@ TEST(FreedRanges, WhatIsUnmappedAfterItWasFreedStaysReserved) {
   const auto freed = std::make_unique<FreedRanges>();
   const uint64_t at = map(4 * kMiB);
   freed->add(at + kMiB, kMiB);
-  ASSERT_TRUE(freed->keep(at, 4 * kMiB));  // the whole that the program unmaps
+  ASSERT_TRUE(freed->keep(at, 4 * kMiB));  // the whole range that the program unmaps
   EXPECT_EQ(permissions(at), "---p");
   EXPECT_EQ(permissions(at + 4 * kMiB - 1), "---p");
   freed->give_up(at, 4 * kMiB, false);
@@ -46,7 +46,7 @@ TEST(FreedRanges, OthersAreUnmappedAsEver) {
   EXPECT_FALSE(freed->keep(at, kMiB));
   freed->add(at, kMiB);
   EXPECT_FALSE(freed->keep(at + kMiB, kMiB));
-  freed->remove(at + 4096, 4096);  // it is a GPU's memory again
+  freed->remove(at + 4096, 4096);  // it is GPU memory again
   EXPECT_FALSE(freed->keep(at, kMiB));
   munmap(reinterpret_cast<void*>(at), 2 * kMiB);
 }
@@ -90,7 +90,7 @@ TEST(FreedRanges, ThereIsABoundOfAllTheirBytes) {
   freed->give_up(second, half, false);
   EXPECT_EQ(permissions(second), "");
   freed->add(first, kMiB);
-  EXPECT_FALSE(freed->keep(first, FreedRanges::kMostBytes + kMiB));  // more than there may be
+  EXPECT_FALSE(freed->keep(first, FreedRanges::kMostBytes + kMiB));  // exceeds the limit
 }
 
 TEST(FreedRanges, WhoMapsAtExactlyThatPlaceGetsIt) {
@@ -98,7 +98,7 @@ TEST(FreedRanges, WhoMapsAtExactlyThatPlaceGetsIt) {
   const uint64_t at = map(4 * kMiB);
   freed->add(at, 4 * kMiB);
   ASSERT_TRUE(freed->keep(at, 4 * kMiB));
-  freed->give_up(at + kMiB, kMiB, true);  // which is to be replaced: nobody else gets it meanwhile
+  freed->give_up(at + kMiB, kMiB, true);  // being replaced: no other thread gets it meanwhile
   EXPECT_EQ(permissions(at), "");
   EXPECT_EQ(permissions(at + kMiB), "---p");
   EXPECT_EQ(permissions(at + 2 * kMiB), "");

@@ -1,6 +1,6 @@
-// Gem: DRM's handles of buffers. ROCr's virtual memory management goes this way: it exports memory
-// from KFD, imports it here and maps pieces of it. For a program, handles of one GPU are the same
-// in all of its descriptors.
+// Gem: DRM handles of buffers. ROCr's virtual memory management uses these: it exports memory from
+// KFD, imports it here and maps pieces of it. All of a program's descriptors for a GPU share their
+// handles.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Gem {
  public:
   explicit Gem(Memory& memory) : memory_(memory) {}
 
-  // Each gives 0 or an errno value. A buffer that a GPU has already keeps its handle there.
+  // These return 0 or an errno. A buffer that a GPU already has keeps its handle there.
   int import(uint32_t gpu, int fd, uint32_t& handle);
   int export_fd(uint32_t gpu, uint32_t handle, bool close_on_exec, int& fd);
   int close(uint32_t gpu, uint32_t handle);

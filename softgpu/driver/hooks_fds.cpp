@@ -1,4 +1,4 @@
-// The libc functions on file descriptors, and what holds for the process as a whole.
+// The libc functions on file descriptors, and process-wide state.
 #include <fcntl.h>
 #include <linux/kfd_ioctl.h>
 #include <pthread.h>
@@ -20,8 +20,8 @@
 namespace softgpu {
 
 FdTable& fd_table() {
-  // Zeros are right, so it needs no construction and is there before any code runs; pages that no
-  // descriptor number reaches are never touched.
+  // Zero-initialised, so it needs no constructor and exists before any code runs; pages for
+  // descriptor numbers that do not occur are never touched.
   static constinit FdTable table;
   return table;
 }
@@ -59,7 +59,7 @@ int open_device(DeviceFile file, int flags) {
 
 namespace {
 
-// After fork() the child has its parent's memory but none of its threads and not its devices.
+// After fork() the child has its parent's memory but neither its threads nor its devices.
 void after_fork_in_child() {
   if (Driver* driver = Driver::get()) {
     REAL(close)(driver->memory_file());
@@ -77,7 +77,7 @@ __attribute__((constructor)) void begin() {
 
 __attribute__((destructor)) void end() { hide_process(); }
 
-// What the program maps: a descriptor and an offset, or where the memory that they stand for is.
+// Replaces the program's descriptor and offset by those of the memory that they stand for.
 void find_memory(Driver& driver, DeviceFile::Kind kind, int& fd, off_t& offset) {
   std::optional<Buffers::Place> place;
   Buffers& buffers = driver.memory().buffers();
@@ -134,7 +134,7 @@ void* map_file(void* address, size_t bytes, int protection, int flags, int fd, o
       softgpu::find_memory(*driver, fd_table().find(fd).kind, fd, offset);
     }
   }
-  // Not by libc's function, which allocators call before it could be looked up.
+  // Not through libc's function, which allocators call before it could be looked up.
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, fd, offset));
 }
 
@@ -160,7 +160,7 @@ EXPORT int munmap(void* address, size_t bytes) {
 
 EXPORT int close(int fd) {
   if (fd_table().find(fd).kind == DeviceFile::kInternal) {
-    errno = EBADF;  // as if the program had never seen it
+    errno = EBADF;  // as if the descriptor did not exist
     return -1;
   }
   fd_table().clear(fd);

@@ -1,4 +1,4 @@
-// The libc functions that open something by its path.
+// The libc functions that open files by path.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-// libc's fortified forms, which no header declares for us.
+// libc's fortified variants, which no header declares here.
 extern "C" {
 int __open_2(const char* path, int flags);
 int __open64_2(const char* path, int flags);
@@ -51,7 +51,7 @@ DeviceFile device_of_path(const char* path) {
 
 namespace {
 
-// A file that can be read like the real one, with this content.
+// A file with this content that can be read like the real one.
 int open_content(const std::string& content) {
   const int fd = memfd_create("softgpu-value", MFD_CLOEXEC);
   if (fd < 0) return -1;
@@ -71,7 +71,7 @@ int open_path(const char* path, int flags, Open real) {
   const TreePath place(path);
   if (!place.redirected()) {
     const int fd = real(path);
-    if (fd >= 0) fd_table().clear(fd);  // the number may have been closed behind our back
+    if (fd >= 0) fd_table().clear(fd);  // the number may have been closed without our notice
     return fd;
   }
   prune_if_listing(path);
@@ -104,7 +104,7 @@ FILE* open_stream(const char* path, const char* mode, Open real) {
 using softgpu::open_path;
 using softgpu::open_stream;
 
-// The mode is there only if the file may be created; otherwise this reads what nobody uses.
+// `mode` is passed only if the file may be created; otherwise this reads garbage that is not used.
 #define TAKE_MODE(flags)                    \
   va_list list;                             \
   va_start(list, flags);                    \
@@ -175,7 +175,7 @@ EXPORT int scandir64(const char* path, struct dirent64*** list,
   return REAL(scandir64)(softgpu::TreePath(path).get(), list, filter, compare);
 }
 
-// rocm-smi keeps one lock for each card here; those of the software GPUs are the session's.
+// rocm-smi keeps a lock for each card here; those of the software GPUs belong to the session.
 EXPORT int shm_open(const char* name, int flags, mode_t mode) {
   const auto& environment = softgpu::Environment::get();
   if (environment.active() && std::string_view(name).starts_with("/rocm_smi")) {

@@ -1,5 +1,5 @@
-// The libc functions that ask about a path or descriptor: they answer for the tree, and show its
-// device files as the devices they stand for.
+// The libc functions that query a path or descriptor: they answer for the tree, and show its device
+// files as devices.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -64,7 +64,7 @@ int stat_fd(int fd, Stat* out, int result) {
   return result;
 }
 
-// The program must not see where the tree is.
+// Hides the tree's place from the program.
 char* without_tree(char* path) {
   const Environment& environment = Environment::get();
   if (path == nullptr || !environment.active()) return path;

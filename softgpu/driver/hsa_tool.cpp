@@ -1,6 +1,6 @@
-// Where memory is checked, this library is a tool of the HSA runtime as well: its calls say how
-// many bytes the program asked for, of which the driver sees the pages, and what it has freed.
-// Otherwise the header looks for those beside it in a folder of AMD's build.
+// If memory is checked, this library is also a tool of the HSA runtime: the HSA calls give the
+// exact sizes that the program requested, of which the driver sees only pages, and what it has
+// freed.
 #define AMD_INTERNAL_BUILD 1
 #include <hsa/hsa_api_trace.h>
 
@@ -11,7 +11,7 @@
 namespace softgpu {
 namespace {
 
-// What was in the runtime's tables before.
+// The previous functions of the runtime's tables.
 struct Next {
   decltype(hsa_amd_memory_pool_allocate)* pool_allocate = nullptr;
   decltype(hsa_amd_memory_pool_free)* pool_free = nullptr;
@@ -34,7 +34,7 @@ void free_all(const std::vector<uint64_t>& due) {
   for (const uint64_t address : due) next().pool_free(reinterpret_cast<void*>(address));
 }
 
-// `allocate` once more where what is kept may have been in the way.
+// Retries `allocate` if quarantined memory may have been in the way.
 template <class Allocate>
 hsa_status_t allocate_with(size_t bytes, void** pointer, Allocate allocate) {
   hsa_status_t status = allocate();
@@ -61,7 +61,7 @@ hsa_status_t allocate(hsa_region_t region, size_t bytes, void** pointer) {
   return allocate_with(bytes, pointer, [&] { return next().allocate(region, bytes, pointer); });
 }
 
-// Whether it is freed later.
+// Whether the memory is quarantined, to be freed later.
 bool is_kept(void* pointer) {
   Quarantine* const kept = quarantine();
   std::vector<uint64_t> due;

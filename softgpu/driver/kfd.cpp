@@ -19,8 +19,8 @@
 namespace softgpu {
 namespace {
 
-// DRM's way to say "not zero, and no file can be mapped there". libhsakmt fills in an event's place
-// in the events page only if the offset in the answer is not 0.
+// DRM's way to say "not zero, and no file can be mapped there". libhsakmt sets an event's slot in
+// the events page only if the returned offset is not 0.
 constexpr uint64_t kEventPageOffset = uint64_t{2} << 62;
 
 uint64_t clock_ns(clockid_t clock) {
@@ -37,9 +37,9 @@ int get_version(Driver& driver, kfd_ioctl_get_version_args& a) {
 
 int get_clock_counters(Driver& driver, kfd_ioctl_get_clock_counters_args& a) {
   const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
-  // Asked for the CPU's node as well, for the other clocks.
-  // ROCr relates the clocks by what is read here: the best of some readings, as a thread may lose
-  // its core between two of them. A device clock is a function of CLOCK_MONOTONIC.
+  // Also called for the CPU's node, for the other clocks. ROCr uses these readings to relate the
+  // clocks: takes the best of several, since a thread may be preempted between two of them. A
+  // device clock is a function of CLOCK_MONOTONIC.
   constexpr int kTries = 10;
   constexpr uint64_t kGoodNs = 1000;
   uint64_t best_ns = ~uint64_t{0};
@@ -161,13 +161,13 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
       return get_apertures(driver, as<kfd_ioctl_get_process_apertures_new_args>(p));
     case _IOC_NR(AMDKFD_IOC_GET_TILE_CONFIG):
       return tile_config(driver, as<kfd_ioctl_get_tile_config_args>(p));
-    case _IOC_NR(AMDKFD_IOC_ACQUIRE_VM):  // nothing to do: these change no result of a program
+    case _IOC_NR(AMDKFD_IOC_ACQUIRE_VM):  // no-ops: these do not affect results
     case _IOC_NR(AMDKFD_IOC_SET_MEMORY_POLICY):
     case _IOC_NR(AMDKFD_IOC_UPDATE_QUEUE):
     case _IOC_NR(AMDKFD_IOC_SET_SCRATCH_BACKING_VA):
     case _IOC_NR(AMDKFD_IOC_SET_CU_MASK):
       return 0;
-    case _IOC_NR(AMDKFD_IOC_ALLOC_QUEUE_GWS):  // resources are the device's (isa/global_sync.h)
+    case _IOC_NR(AMDKFD_IOC_ALLOC_QUEUE_GWS):  // resources belong to the device (isa/global_sync.h)
       as<kfd_ioctl_alloc_queue_gws_args>(p).first_gws = 0;
       return 0;
     case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
@@ -180,14 +180,14 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
     }
     case kfd::kPcSample:
       return pc_sample(driver, as<kfd::PcSample>(p));
-    case kfd::kOldDebugTrap:  // ROCr goes on without a debugger's calls of older drivers
+    case kfd::kOldDebugTrap:  // ROCr works without the debugger calls of older drivers
       return EINVAL;
     default:
       return -1;
   }
 }
 
-// From which version of the interface (1.x) on there is this ioctl.
+// The first version of the interface (1.x) that has this ioctl.
 uint32_t first_version(unsigned number) {
   switch (number) {
     case kfd::kAvailableMemory:

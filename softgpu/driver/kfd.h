@@ -1,5 +1,4 @@
-// KFD's and DRM's ioctls. 0, an errno value, or, negative, a count that the call answers with;
-// never sets errno.
+// KFD's and DRM's ioctls. Return 0, an errno or, negated, a count as the result; never set errno.
 #pragma once
 
 #include <cstdint>

@@ -1,26 +1,27 @@
-// KFD's ioctls that are newer than the oldest <linux/kfd_ioctl.h> this is built with (Linux 6.1,
-// KFD 1.11), and those that only AMD's own driver package has. Layouts as in the kernel; names are
-// ours, so that they do not collide with a newer header's.
+// KFD's ioctls that are newer than the oldest <linux/kfd_ioctl.h> that this builds with (Linux 6.1,
+// KFD 1.11), and those that only AMD's own driver package has. Layouts as in the kernel; the names
+// are ours, so that they do not collide with newer headers.
 #pragma once
 
 #include <cstdint>
 
 namespace softgpu::kfd {
 
-// Numbers of ioctls, and from which version of the interface (1.x) on they are there.
+// Ioctl numbers, with the version of the interface (1.x) that introduced them.
 constexpr unsigned kAvailableMemory = 0x23, kExportDmabuf = 0x24, kRuntimeEnable = 0x25,
                    kDebugTrap = 0x26;
 constexpr uint32_t kSinceAvailableMemory = 9, kSinceExportDmabuf = 12, kSinceDebugger = 13;
-// AMD's own: not in Linux, and but for the last in no version's count.
+// AMD's own: not in Linux and, except for the last, not tied to a version.
 constexpr unsigned kIpcImport = 0x80, kIpcExport = 0x81, kOldDebugTrap = 0x82, kPcSample = 0x85;
 constexpr uint32_t kSincePcSample = 16;
 
-constexpr uint32_t kQueueSdmaByEngine = 4;  // kfd_ioctl_create_queue_args::queue_type, since 1.17
+// For kfd_ioctl_create_queue_args::queue_type, since 1.17.
+constexpr uint32_t kQueueSdmaByEngine = 4;
 constexpr uint32_t kSinceSdmaByEngine = 17;
 
 struct ExportDmabuf {
   uint64_t handle;
-  uint32_t flags;  // those of open()
+  uint32_t flags;  // as for open()
   uint32_t fd;     // out
 };
 
@@ -41,7 +42,8 @@ struct IpcImport {
 enum class PcSampleOp : uint32_t { kQuery, kCreate, kDestroy, kStart, kStop };
 enum class PcSampleMethod : uint32_t { kHostTrap = 1, kStochastic };
 enum class PcSampleUnit : uint32_t { kMicroseconds, kClockCycles, kInstructions };
-constexpr uint32_t kPcSampleQueryAll = 1;  // PcSample::flags: also what a session excludes now
+// PcSample::flags: including what a session currently excludes.
+constexpr uint32_t kPcSampleQueryAll = 1;
 
 struct PcSampleInfo {
   uint64_t interval;
@@ -52,7 +54,7 @@ struct PcSampleInfo {
 };
 
 struct PcSample {
-  uint64_t info;  // of PcSampleInfo, as many as `count`
+  uint64_t info;  // array of `count` PcSampleInfos
   uint32_t count;
   PcSampleOp op;
   uint32_t gpu_id, session, flags, reserved;
@@ -60,11 +62,11 @@ struct PcSample {
 
 constexpr uint32_t kRuntimeEnabled = 1, kRuntimeSavesTtmps = 2;  // RuntimeEnable::mode
 struct RuntimeEnable {
-  uint64_t r_debug;  // of the process, for the debugger
+  uint64_t r_debug;  // for the debugger
   uint32_t mode, capabilities;
 };
 
-// What a debugger hears of; the numbers of bits from 1.
+// What a debugger can be notified of; bit N - 1 of a mask stands for exception N.
 enum class Exception : uint32_t {
   kQueueNew = 31,
   kGpuMemoryViolation = 33,
@@ -95,7 +97,7 @@ enum class DebugOp : uint32_t {
 
 constexpr uint32_t kLaunchHalted = 1;  // DebugTrap::launch.mode of kSetWaveLaunchMode
 
-// In the list of queues to suspend or to resume.
+// Flags in the list of queues to suspend or to resume.
 constexpr uint32_t kQueueError = 1u << 30, kQueueInvalid = 1u << 31;
 
 struct RuntimeInfo {
@@ -116,12 +118,12 @@ struct DeviceSnapshot {
       array_count, simd_arrays_per_engine, num_xcc, capability, debug_prop;
 };
 
-// In front of a queue's save area; what stands behind it is the runtime's.
+// At the begin of a queue's save area; what follows belongs to the runtime.
 struct SaveAreaHeader {
   uint32_t control_stack_offset, control_stack_bytes, wave_state_offset, wave_state_bytes;
 };
 
-// Behind that: where the runtime wants to find exceptions of the queue, and the event that says so.
+// Follows it: where the runtime wants exceptions of the queue stored, and the event to signal.
 struct SaveAreaErrors {
   static constexpr uint32_t kOffset = 24;
   uint64_t payload;
@@ -141,7 +143,7 @@ struct DebugTrap {
     } event;  // kSendRuntimeEvent, kSetExceptionsEnabled, kQueryEvent
     struct {
       uint32_t mode, enable, supported, pad;
-    } launch;  // kSetWaveLaunchOverride, and its mode alone kSetWaveLaunchMode, kSetFlags
+    } launch;  // kSetWaveLaunchOverride; kSetWaveLaunchMode and kSetFlags use only the mode
     struct {
       uint64_t exceptions, ids;
       uint32_t count, grace;

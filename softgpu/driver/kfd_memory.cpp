@@ -1,4 +1,4 @@
-// KFD's ioctls on memory: allocations, their mappings, and what processes share of them.
+// KFD's memory ioctls: allocations, their mappings, and sharing between processes.
 #include <fcntl.h>
 #include <linux/kfd_ioctl.h>
 #include <sys/ioctl.h>
@@ -30,7 +30,7 @@ int allocate(Driver& driver, kfd_ioctl_alloc_memory_of_gpu_args& a) {
   return 0;
 }
 
-// The arguments of map and unmap are the same. Those of a repeated call skip what succeeded.
+// Map and unmap have the same arguments. A repeated call skips what has succeeded.
 template <typename Arguments>
 int for_each_gpu(Driver& driver, Arguments& a, int (Driver::*change)(uint64_t, uint32_t)) {
   const auto* ids = reinterpret_cast<const uint32_t*>(a.device_ids_array_ptr);

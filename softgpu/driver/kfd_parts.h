@@ -1,5 +1,5 @@
-// The groups of KFD's ioctls, each in a file of its own. A group answers with 0, an errno value, or
-// -1 if the number is none of its.
+// The groups of KFD's ioctls, a file each. A group returns 0, an errno, or -1 for a number that it
+// does not handle.
 #pragma once
 
 #include "driver/driver.h"

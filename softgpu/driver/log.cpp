@@ -26,7 +26,7 @@ void log(int level, const char* format, ...) {
   if (used > static_cast<int>(sizeof text) - 2) used = sizeof text - 2;
   text[used++] = '\n';
   if (::write(STDERR_FILENO, text, used) < 0) {
-    // Nowhere left to say so.
+    // No place left to report this.
   }
   errno = saved;
 }

@@ -1,5 +1,5 @@
-// Diagnostics of the preloaded library on stderr, one write each: "softgpu: TEXT". Level 1 is what
-// a user should know (something is not emulated), 2 and 3 what happens.
+// Diagnostics of the preloaded library on stderr, a single write each: "softgpu: TEXT". Level 1 is
+// for users (something is not emulated), 2 and 3 trace what happens.
 #pragma once
 
 namespace softgpu {

@@ -12,16 +12,16 @@
 namespace softgpu {
 namespace {
 
-constexpr uint64_t kEndOfAddresses = uint64_t{1} << 47;  // of a process
+constexpr uint64_t kEndOfAddresses = uint64_t{1} << 47;  // of a process' address space
 
 bool is_user(uint32_t flags) { return (flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) != 0; }
-// The program itself maps what it may touch; what only the GPU may touch is ours to map.
+// The program itself maps what it may access; what only the GPU may access is mapped here.
 bool is_private(uint32_t flags) {
   return (flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) != 0 &&
          (flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC) == 0;
 }
 
-// 0 or an errno value.
+// Returns 0 or an errno.
 int map_here(const Buffer& buffer, uint64_t address, uint64_t bytes, uint64_t offset,
              int protection) {
   void* at = ::mmap(reinterpret_cast<void*>(address), bytes, protection, MAP_SHARED | MAP_FIXED,
@@ -29,7 +29,7 @@ int map_here(const Buffer& buffer, uint64_t address, uint64_t bytes, uint64_t of
   return at == MAP_FAILED ? errno : 0;
 }
 
-// The address stays the program's; a stray access is a fault again, as on a GPU.
+// The address stays reserved for the program; a stray access faults again, as on a GPU.
 void reserve_here(uint64_t address, uint64_t bytes) {
   (void)::mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -37,7 +37,7 @@ void reserve_here(uint64_t address, uint64_t bytes) {
 
 }  // namespace
 
-// Gives a buffer its handle and its address.
+// Gives a buffer its handle and address.
 uint64_t Memory::place(const BufferRef& buffer, uint64_t address, uint32_t gpu) {
   const bool has_address = address != 0 && address < kEndOfAddresses;
   const uint64_t handle = uint64_t{gpu_id(gpu)} << 32 | next_handle_++;
@@ -70,7 +70,7 @@ int Memory::add(const BufferRef& buffer, uint64_t address, uint32_t gpu, Made& m
 }
 
 int Memory::free(uint64_t handle) {
-  Allocation allocation;  // whose buffer goes without the lock
+  Allocation allocation;  // releases the buffer after the lock
   Mapping mapping;
   std::unique_lock lock(mutex_);
   auto found = allocations_.find(handle);
@@ -148,7 +148,7 @@ int Memory::map_piece(const BufferRef& buffer, const Piece& piece, uint32_t gpu)
   if (same ? (found->second.mapped_gpus >> gpu & 1) != 0 : overlaps(piece.address, piece.bytes)) {
     return EINVAL;
   }
-  // What one of them may write, all may.
+  // Memory that is writable in one of them is writable in all.
   if (!same || piece.writable) {
     const int protection = PROT_READ | (piece.writable ? PROT_WRITE : 0);
     if (const int error = map_here(*buffer, piece.address, piece.bytes, piece.offset, protection)) {
@@ -197,7 +197,7 @@ void Memory::unmap_pieces(const BufferRef& buffer, uint32_t gpu) {
     if (had && mapping.mapped_gpus == 0) {
       reserve_here(mapping.address, mapping.bytes);
       freed_.add(mapping.address, mapping.bytes);
-      at = by_address_.erase(at);  // the caller has the buffer: this is not its end
+      at = by_address_.erase(at);  // the caller holds the buffer, so this does not destroy it
     } else {
       ++at;
     }
@@ -227,7 +227,7 @@ bool Memory::is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const {
   const uint64_t end = address + bytes;
   if (end < address) return false;
   std::shared_lock lock(mutex_);
-  // An access may go over neighbouring mappings.
+  // An access may span adjacent mappings.
   do {
     auto found = by_address_.upper_bound(address);
     if (found == by_address_.begin()) return false;

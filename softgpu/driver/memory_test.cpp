@@ -24,7 +24,7 @@ class MemoryTest : public testing::Test {
     config_.gpus.resize(2);
     for (GpuConfig& gpu : config_.gpus) gpu.vram_bytes = 64 * kMiB;
     EXPECT_EQ(ftruncate(file_, Memory::kFileBytes), 0);
-    // Addresses come from libhsakmt, which reserves them like this.
+    // Addresses come from libhsakmt, which reserves them in this way.
     void* at =
         mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     base_ = reinterpret_cast<uint64_t>(at);
@@ -69,9 +69,9 @@ TEST_F(MemoryTest, MappingLooksAtTheEnd) {
   EXPECT_TRUE(memory_.is_mapped(0, base_ + kMiB - 8, 8));
   EXPECT_FALSE(memory_.is_mapped(0, base_ + kMiB - 8, 9));
   EXPECT_FALSE(memory_.is_mapped(0, base_ - 1, 2));
-  EXPECT_FALSE(memory_.is_mapped(0, ~uint64_t{0} - 4, 16));  // round the end of all addresses
+  EXPECT_FALSE(memory_.is_mapped(0, ~uint64_t{0} - 4, 16));  // wraps around the address space
   ASSERT_EQ(memory_.map(allocate(base_ + kMiB, kMiB, kGtt), 0), 0);
-  EXPECT_TRUE(memory_.is_mapped(0, base_ + kMiB - 8, 16));  // over to the neighbour
+  EXPECT_TRUE(memory_.is_mapped(0, base_ + kMiB - 8, 16));  // spans the adjacent mapping
 }
 
 TEST_F(MemoryTest, UnmappedVramIsAFaultAgainAndKeepsItsContent) {
@@ -82,7 +82,7 @@ TEST_F(MemoryTest, UnmappedVramIsAFaultAgainAndKeepsItsContent) {
   ASSERT_EQ(memory_.unmap(handle, 0), 0);
   EXPECT_FALSE(memory_.is_mapped(0, base_, 4));
   const auto read = [&] { return static_cast<void>(*word), std::exit(0); };
-  EXPECT_DEATH(read(), "");  // by a signal, or by the sanitizer's report of one
+  EXPECT_DEATH(read(), "");  // by a signal, or by a sanitizer that reports one
   ASSERT_EQ(memory_.map(handle, 1), 0);
   EXPECT_EQ(*word, 4711u);
 }
@@ -143,7 +143,7 @@ TEST_F(MemoryTest, RegisteredMemoryLeadsBackToItsOwnAddress) {
   ASSERT_EQ(memory_.map(first.handle, 0), 0);
   EXPECT_TRUE(memory_.is_mapped(0, base_, 2 * 65536));
   EXPECT_FALSE(memory_.is_mapped(0, base_, 2 * 65536 + 1));
-  EXPECT_FALSE(memory_.is_mapped(0, start, 1));  // GPUs know the other address only
+  EXPECT_FALSE(memory_.is_mapped(0, start, 1));  // GPUs know only the other address
   EXPECT_EQ(memory_.own_address(base_ + 100), start + 100);
   EXPECT_EQ(memory_.own_address(base_ + kMiB), start + 65536);
   EXPECT_EQ(memory_.own_address(base_ + 2 * 65536), base_ + 2 * 65536);
@@ -153,7 +153,7 @@ TEST_F(MemoryTest, RegisteredMemoryLeadsBackToItsOwnAddress) {
   EXPECT_EQ(memory_.own_address(base_ + kMiB + 1), start + 65537);
 }
 
-// Paged memory is registered where it is: nothing to translate.
+// Paged memory is registered at its own address: nothing to translate.
 TEST_F(MemoryTest, UserMemoryAtItsOwnAddressStaysAsItIs) {
   std::vector<char> own(65536, 'x');
   const auto start = reinterpret_cast<uint64_t>(own.data());

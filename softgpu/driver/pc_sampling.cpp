@@ -16,7 +16,7 @@ constexpr kfd::PcSampleInfo kOffered{.interval = 0,
                                      .unit = kfd::PcSampleUnit::kMicroseconds};
 
 std::chrono::nanoseconds interval_of(const kfd::PcSampleInfo& info) {
-  constexpr uint64_t kMost = uint64_t{1} << 50;  // a number of years
+  constexpr uint64_t kMost = uint64_t{1} << 50;  // several years
   return std::chrono::microseconds(std::min(info.interval, kMost));
 }
 
@@ -48,7 +48,7 @@ int PcSampling::query(kfd::PcSample& request) const {
   return 0;
 }
 
-// Sessions of one GPU share their interval.
+// Sessions of a GPU share an interval.
 int PcSampling::create(kfd::PcSample& request) {
   const auto* wanted = reinterpret_cast<const kfd::PcSampleInfo*>(request.info);
   if (wanted == nullptr || request.count != 1) return EINVAL;

@@ -1,5 +1,5 @@
-// PcSampling: KFD's sampling of program counters on one GPU: its sessions, and the traps that waves
-// get while one of them has started. Thread-safe.
+// PcSampling: KFD's program counter sampling on one GPU: its sessions, and the traps sent to waves
+// while a session is started. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class PcSampling {
  public:
   explicit PcSampling(bool is_possible) : is_possible_(is_possible) {}
 
-  // The ioctl: 0 or an errno value.
+  // Handles the ioctl: returns 0 or an errno.
   int answer(kfd::PcSample& request);
   isa::HostTraps& traps() { return traps_; }
 
@@ -27,9 +27,9 @@ class PcSampling {
   const bool is_possible_;
   isa::HostTraps traps_;
   std::mutex mutex_;
-  std::map<uint32_t, bool> sessions_;  // whether it has started
+  std::map<uint32_t, bool> sessions_;  // values: started
   uint32_t last_session_ = 0;
-  kfd::PcSampleInfo current_{};  // of the sessions that there are
+  kfd::PcSampleInfo current_{};  // of the existing sessions
 };
 
 }  // namespace softgpu

@@ -47,7 +47,7 @@ TEST(PcSampling, OffersHostTrapsByTime) {
   EXPECT_EQ(asker.info.unit, kfd::PcSampleUnit::kMicroseconds);
   EXPECT_EQ(asker.info.least, 1u);
   EXPECT_EQ(asker.info.most, ~uint64_t{0});
-  // While there is a session, what it excludes is not offered, but to those who want all.
+  // While a session exists, what it excludes is offered only to queries for all.
   ASSERT_EQ(asker.create(500), 0);
   EXPECT_EQ(asker.ask(PcSampleOp::kQuery), 0);
   EXPECT_EQ(asker.info.interval, 500u);

@@ -1,6 +1,6 @@
-// Quarantine: where memory is checked, what the program has asked for, to the byte, and what it has
-// freed, which is kept for a while so that its address is nobody else's. Fed by the calls of the
-// HSA runtime (hsa_tool.cpp). Thread-safe.
+// Quarantine: if memory is checked, the exact sizes that the program has requested, and the memory
+// that it has freed, which is kept for a while so that its addresses are not reused. Fed by the
+// calls of the HSA runtime (hsa_tool.cpp). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class Quarantine {
   explicit Quarantine(isa::MappingAt mapping_at) : allocations_(std::move(mapping_at)) {}
   isa::Allocations& allocations() { return allocations_; }
 
-  // Memory that the program has got. Of a GPU's own it is filled, so that reads of what nobody
-  // wrote are seen; host memory may be written behind our back.
+  // The program has allocated memory. GPU memory is filled, so that uninitialised reads are
+  // detected; host memory may be written without our notice.
   void add(uint64_t address, uint64_t bytes, bool is_vram);
-  // True if it is kept: then it is freed by now for kernels, but not in truth. What is to be freed
-  // in its stead is in `due`.
+  // True if it is kept: kernels see it as freed, but it is not freed yet. `due` gets the addresses
+  // to free instead.
   bool keep(uint64_t address, std::vector<uint64_t>& due);
-  // All that is kept, which the caller frees.
+  // Everything that is kept, for the caller to free.
   std::vector<uint64_t> take_all();
 
  private:

@@ -8,7 +8,7 @@
 namespace softgpu {
 namespace {
 
-// The process's own memory, of which a part may be gone: that is no fault of who asks.
+// The process' own memory, part of which may be unmapped: then accesses fail without a fault.
 class OwnMemory {
  public:
   OwnMemory() : fd_(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)) {}

@@ -1,4 +1,4 @@
-// A queue's save area in this process's memory, as the runtime has made it. Nothing here faults.
+// A queue's save area in this process' memory, in the runtime's layout. Nothing here faults.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace softgpu {
 
 // False if there is no room for them.
 bool write_save_area(const DebuggedQueue& queue, const isa::SavedWaves& saved);
-// The waves as they stand there now; empty if there are none.
+// The waves currently stored there; empty if there are none.
 std::vector<uint8_t> read_save_area(const DebuggedQueue& queue);
-// Adds to the exceptions of the queue, where the runtime looks for them; the event that it waits
-// for. 0 if it does not.
+// Adds to the exceptions of the queue where the runtime looks for them; returns the event that it
+// waits for, 0 if it does not.
 uint32_t add_exceptions(const DebuggedQueue& queue, uint64_t exceptions);
 
 }  // namespace softgpu

@@ -12,7 +12,7 @@
 namespace softgpu {
 namespace {
 
-constexpr int64_t kStaleNs = 2'000'000'000;  // a process that was stopped keeps nothing busy
+constexpr int64_t kStaleNs = 2'000'000'000;  // a stopped process does not count as load
 
 int64_t now_ns() {
   timespec now{};
@@ -40,7 +40,7 @@ Session::Session(const std::string& file) {
   private_.pid = getpid();
   fd_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd_ < 0) return;
-  // Growing to the same size again, by another process, changes nothing.
+  // Extending the file to the same size by several processes is harmless.
   if (ftruncate(fd_, sizeof(Layout)) != 0) return;
   void* at = mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (at != MAP_FAILED) shared_ = static_cast<Layout*>(at);
@@ -77,8 +77,8 @@ bool Session::join() {
 }
 
 bool Session::charge_vram(uint32_t gpu, uint64_t bytes, uint64_t limit) {
-  // First added, then looked at: two processes may both be refused the last piece, but they never
-  // both get it.
+  // Adds first and checks afterwards: of two processes, both may be refused the last piece, but
+  // they can never both get it.
   own_->gpus[gpu].vram_bytes += bytes;
   if (load(gpu).vram_used_bytes <= limit) return true;
   own_->gpus[gpu].vram_bytes -= bytes;

@@ -1,8 +1,8 @@
-// Session: what the processes that share one tree know of each other: which of them use a GPU, how
-// much memory they hold, how busy they keep it. A file in the tree, mapped by all.
+// Session: what processes that share a tree know about each other: who uses a GPU, how much memory
+// they hold, how busy they keep it. A file in the tree, mapped by all.
 //
-// A process's entry counts as long as the process holds a lock on its byte of the file, which the
-// kernel takes away however the process ends. So nobody has to clean up after a kill.
+// A process' entry is valid as long as the process holds a lock on its byte of the file, which the
+// kernel releases however the process ends. So no cleanup is needed after a kill.
 #pragma once
 
 #include <sys/types.h>
@@ -20,15 +20,15 @@ namespace softgpu {
 
 class Session : sonde::Pinned {
  public:
-  // Without a usable file the session is empty and only this process's own use counts.
+  // Without a usable file the session is empty, and only this process' own use counts.
   explicit Session(const std::string& file);
   ~Session();
 
-  // Makes an entry for this process. Descriptor `lock_fd()` then must stay open.
+  // Makes an entry for this process. The descriptor `lock_fd()` must stay open then.
   bool join();
   int lock_fd() const { return fd_; }
 
-  // Adds to this process's use of VRAM, unless all processes together would have more than `limit`.
+  // Adds to this process' use of VRAM, unless the total of all processes would exceed `limit`.
   bool charge_vram(uint32_t gpu, uint64_t bytes, uint64_t limit);
   void release_vram(uint32_t gpu, uint64_t bytes);
   void add_gtt(uint32_t gpu, int64_t bytes);
@@ -62,7 +62,7 @@ class Session : sonde::Pinned {
   int fd_ = -1;
   Layout* shared_ = nullptr;
   Entry* own_ = nullptr;
-  Entry private_{};  // where there is no file, or it is full
+  Entry private_{};  // used if there is no file, or it is full
 };
 
 }  // namespace softgpu

@@ -74,7 +74,7 @@ TEST_F(SessionTest, AnEntryIsUsedAgain) {
   for (int i = 0; i < 600; ++i) {  // more than there are entries
     Session session(file_);
     ASSERT_TRUE(session.join());
-    ASSERT_TRUE(session.charge_vram(0, 10, 10));  // what the one before left does not count
+    ASSERT_TRUE(session.charge_vram(0, 10, 10));  // what the previous one left does not count
   }
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kAllProcesses = uint64_t{1} << 63;
 
-// A socket's name by its folder's descriptor: the path of a tree may be longer than a name may be.
+// Addresses a socket through its folder's descriptor: a tree's path may exceed the length limit.
 sockaddr_un address_in(int folder, const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -38,7 +38,7 @@ sockaddr_un address_in(int folder, const std::string& name) {
 
 struct Smi::Message {
   uint32_t gpu = 0, event = 0;
-  int32_t pid = 0;  // 0: of nobody, so everybody's
+  int32_t pid = 0;  // 0: belongs to no process, so to everybody
   char text[KFD_SMI_EVENT_MSG_SIZE] = {};
 };
 
@@ -94,7 +94,7 @@ int Smi::open(uint32_t gpu, int& fd) {
     if (const int error = listen()) return error;
   }
   int ends[2];
-  // Reading never waits, as with KFD's.
+  // Reading never blocks, as with KFD.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return errno;
   clients_->all.push_back({.gpu = gpu, .fd = keep_away(ends[1])});
   fd = ends[0];
@@ -144,7 +144,7 @@ void Smi::tell_own(uint32_t gpu, SmiEvent event, std::string_view text) const {
 
 void Smi::tell(uint32_t gpu, SmiEvent event, int32_t pid, std::string_view text) const {
   const int folder = ::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;  // nobody ever listened
+  if (folder < 0) return;  // there has never been a listener
   Message message{.gpu = gpu, .event = static_cast<uint32_t>(event), .pid = pid};
   std::snprintf(message.text, sizeof message.text, "%x %.*s\n", message.event,
                 static_cast<int>(text.size()), text.data());
@@ -154,7 +154,7 @@ void Smi::tell(uint32_t gpu, SmiEvent event, int32_t pid, std::string_view text)
     const sockaddr_un to = address_in(folder, entry.path().filename().string());
     const ssize_t sent = sendto(from, &message, sizeof message, MSG_DONTWAIT,
                                 reinterpret_cast<const sockaddr*>(&to), sizeof to);
-    if (sent < 0 && errno == ECONNREFUSED) ::unlink(entry.path().c_str());  // it has ended
+    if (sent < 0 && errno == ECONNREFUSED) ::unlink(entry.path().c_str());  // its process has ended
   }
   if (from >= 0) ::close(from);
   ::close(folder);

@@ -1,8 +1,8 @@
-// Smi: KFD's events for system management: lines of text that monitors read from a descriptor of
-// their own.
+// Smi: KFD's system management events: lines of text that monitors read from a descriptor of their
+// own.
 //
-// What happens in one process is told to all of the session: each that listens has a socket in the
-// tree, and a thread that hands on what its clients asked for.
+// Events of one process are sent to the whole session: each listening process has a socket in the
+// tree, and a thread that forwards what its clients subscribed to.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ class Smi {
  public:
   explicit Smi(const std::string& tree);
 
-  // A client of one GPU's events; `fd` is the program's. 0 or an errno value.
+  // Opens a client for one GPU's events; `fd` is the program's descriptor. Returns 0 or an errno.
   int open(uint32_t gpu, int& fd);
-  // To all of the session, or only to this process and to root's clients that ask for all
-  // processes.
+  // Sends to the whole session, or only to this process and to root's clients that subscribed to
+  // all processes.
   void tell_all(uint32_t gpu, SmiEvent event, std::string_view text) const;
   void tell_own(uint32_t gpu, SmiEvent event, std::string_view text) const;
 
  private:
   struct Message;
-  // Of the thread too, which goes on as long as the process does.
+  // Shared with the thread, which runs as long as the process.
   struct Clients;
 
   void tell(uint32_t gpu, SmiEvent event, int32_t pid, std::string_view text) const;

@@ -44,7 +44,7 @@ class SmiTest : public testing::Test {
 
   static constexpr uint64_t kFaults = KFD_SMI_EVENT_MASK_FROM_INDEX(1);
   const sonde::test::TemporaryDirectory top_;
-  // Longer than the name of a socket may be.
+  // Longer than a socket name may be.
   const std::string tree_ = top_ / std::string(120, 'x');
 };
 

@@ -30,7 +30,7 @@ bool process_has(uint64_t address, uint64_t bytes) {
   constexpr uint64_t kAtOnce = 4096;  // pages
   if (bytes == 0) return true;
   const uint64_t last = address + bytes - 1;
-  // Both ends for whether they may be read, which a reserved range of addresses may not.
+  // Checks that both ends are readable, which a reserved address range is not.
   if (last < address || !readable(address) || !readable(last)) return false;
   unsigned char present[kAtOnce];
   for (uint64_t page = address & ~(kPage - 1); page <= last; page += kAtOnce * kPage) {
@@ -122,7 +122,7 @@ int Svm::set(uint64_t start, uint64_t bytes, std::span<const kfd_ioctl_svm_attri
       if (next == ranges_.end() || next->first != at) {  // a gap
         const uint64_t gap_end = next == ranges_.end() ? end : std::min(end, next->first);
         next = ranges_.emplace(at, Range{gap_end, {}}).first;
-        // A process that retries faults starts with access for all.
+        // In a process that retries faults, everything is accessible at first.
         if (xnack_) next->second.attributes.access.fill(kAccess);
       }
       Range& range = next->second;
@@ -142,7 +142,8 @@ int Svm::set(uint64_t start, uint64_t bytes, std::span<const kfd_ioctl_svm_attri
   return 0;
 }
 
-// What holds for all of a range; `any_flags` are those that some part has. Nothing without a part.
+// The common attributes of a range; `any_flags` are those that any part has. Nothing if it is
+// empty.
 std::optional<Svm::Attributes> Svm::common(uint64_t start, uint64_t end,
                                            uint32_t& any_flags) const {
   std::optional<Attributes> sum;

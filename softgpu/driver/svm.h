@@ -1,6 +1,6 @@
 // Svm: shared virtual memory, host memory that GPUs use at its own address: the attributes that the
-// program gave to ranges, and what the GPUs may touch by them. Pages stay where they are: a
-// prefetch only notes its place.
+// program gave to ranges, and which accesses they permit. Pages do not move: a prefetch only
+// records the location.
 #pragma once
 
 #include <linux/kfd_ioctl.h>
@@ -22,20 +22,19 @@ class Svm {
  public:
   explicit Svm(const Config& config) : config_(config) {}
 
-  // `start` and `bytes` are of whole pages. 0 or an errno value.
+  // `start` and `bytes` are page-aligned. Returns 0 or an errno.
   int set(uint64_t start, uint64_t bytes, std::span<const kfd_ioctl_svm_attribute> attributes);
   int get(uint64_t start, uint64_t bytes, std::span<kfd_ioctl_svm_attribute> attributes) const;
 
-  // Page faults that are retried: GPUs may touch all that the process has.
+  // Page faults are retried: GPUs may access everything that the process has.
   bool xnack() const { return xnack_; }
-  // Whether each GPU can do that.
+  // Whether all GPUs support that.
   bool can_retry() const;
   void set_xnack(bool on) { xnack_ = on; }
 
   bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const;
 
-  // Told of each range that is prefetched: first and last byte, from where and to where (KFD's
-  // ids).
+  // Called for each prefetched range: first and last byte, from where and to where (KFD's ids).
   struct Migration {
     uint64_t start = 0, bytes = 0;
     uint32_t from = 0, to = 0, prefetch = 0, preferred = 0;
@@ -67,7 +66,7 @@ class Svm {
   std::atomic<bool> xnack_{false};
   std::function<void(const Migration&)> told_;
   mutable std::shared_mutex mutex_;
-  std::map<uint64_t, Range> ranges_;  // by their start; they do not overlap
+  std::map<uint64_t, Range> ranges_;  // by start; not overlapping
 };
 
 // Whether the process has memory at all of these addresses.

@@ -82,7 +82,7 @@ TEST_F(SvmTest, ARangeIsSplitAndAskedForAsAWhole) {
   EXPECT_EQ(get(0, 16, KFD_IOCTL_SVM_ATTR_SET_FLAGS).value,
             uint32_t{KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_GPU_RO});
   const uint32_t clear = get(0, 16, KFD_IOCTL_SVM_ATTR_CLR_FLAGS).value;
-  EXPECT_EQ(clear & KFD_IOCTL_SVM_FLAG_COHERENT, 0u);  // some part has it
+  EXPECT_EQ(clear & KFD_IOCTL_SVM_FLAG_COHERENT, 0u);  // another part has it
   EXPECT_NE(clear & KFD_IOCTL_SVM_FLAG_GPU_EXEC, 0u);
 }
 
@@ -120,7 +120,8 @@ TEST_F(SvmTest, APrefetchIsToldWhereItMoves) {
   std::vector<Svm::Migration> told;
   svm_.on_migration([&](const Svm::Migration& migration) { told.push_back(migration); });
   ASSERT_EQ(set(0, 8, {{KFD_IOCTL_SVM_ATTR_PREFETCH_LOC, gpu_id(1)}}), 0);
-  ASSERT_EQ(set(4, 8, {{KFD_IOCTL_SVM_ATTR_PREFETCH_LOC, gpu_id(1)}}), 0);  // half of it is there
+  // Half of it has attributes already.
+  ASSERT_EQ(set(4, 8, {{KFD_IOCTL_SVM_ATTR_PREFETCH_LOC, gpu_id(1)}}), 0);
   ASSERT_EQ(set(0, 4, {{KFD_IOCTL_SVM_ATTR_PREFETCH_LOC, 0}}), 0);
   ASSERT_EQ(told.size(), 3u);
   EXPECT_EQ(told[0].bytes, 8 * kPage);

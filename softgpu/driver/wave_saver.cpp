@@ -33,7 +33,7 @@ void WaveSaver::run() {
   debug_->answering = static_cast<int32_t>(gettid());
   for (;;) {
     const uint32_t seen = debug_->requests;
-    // One that is gone may have left half of what it wanted in the save areas.
+    // A debugger that is gone may have left a half-written save area.
     takes_changes_ = !any_held_ || !debug_.lost_debugger();
     answer_all();
     DebugState::wait_for_change(debug_->requests, seen,
@@ -45,7 +45,7 @@ void WaveSaver::answer_all() {
   const auto wants_to_stop = [](const DebuggedQueue& queue) {
     return queue.exists != 0 && queue.suspended != 0 && queue.waves == WavesAre::kRunning;
   };
-  // All are told before any is waited for.
+  // Notifies all queues before waiting for any.
   for (uint32_t id = 0; id < DebugLayout::kQueues; ++id) {
     if (!wants_to_stop(debug_->queues[id])) continue;
     if (const auto waves = device_.waves_of(id)) waves->hold();
@@ -68,7 +68,7 @@ void WaveSaver::answer_all() {
 }
 
 WavesAre WaveSaver::save(uint32_t id, DebuggedQueue& queue) {
-  if (queue.save_area == 0) return WavesAre::kSaved;  // of a queue that copies
+  if (queue.save_area == 0) return WavesAre::kSaved;  // an SDMA queue
   const auto waves = device_.waves_of(id);
   const auto saved = waves ? waves->saved(kLongestStop) : std::nullopt;
   if (!saved) {

@@ -1,5 +1,5 @@
-// WaveSaver: the thread of a process that does what a debugger asks of its queues: it has their
-// waves stopped, writes them to the queues' save areas, and has them go on as the debugger has left
+// WaveSaver: a thread of a process that carries out a debugger's requests for its queues: it stops
+// their waves, writes them to the queues' save areas, and resumes them as the debugger has modified
 // them there.
 #pragma once
 
@@ -14,9 +14,9 @@ namespace softgpu {
 
 class WaveSaver {
  public:
-  // What a debugger passes on of a queue's exceptions.
+  // Passes on exceptions of a queue from a debugger.
   using TellRuntime = std::function<void(uint32_t queue, uint64_t exceptions)>;
-  // Both live as long as the process. Returns at once.
+  // Both arguments must live as long as the process. Returns at once.
   static void start(DebugState& debug, Device& device, TellRuntime tell_runtime);
 
  private:
