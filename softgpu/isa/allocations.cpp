@@ -44,7 +44,7 @@ Allocations::Found Allocations::find(uint64_t address) const {
       return {buffer.is_freed ? Kind::kFreed : Kind::kBuffer, begin, buffer.end, buffer.is_filled};
   }
   if (mapping.begin == mapping.end) return {};
-  // Between the buffers before and behind it; without any the mapping is a runtime's own.
+  // Between the adjacent buffers; a mapping without any belongs to the runtime.
   Found found{Kind::kMapping, mapping.begin, mapping.end, false};
   if (behind != buffers_.begin() && std::prev(behind)->second.end > mapping.begin) {
     found.kind = Kind::kBeside;

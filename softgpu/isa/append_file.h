@@ -1,5 +1,5 @@
-// AppendFile: a log that several threads, and processes, write to, whole texts at a time. Used by
-// what looks on at waves.
+// AppendFile: a log that several threads, and processes, append whole texts to. Used by what
+// observes waves.
 #pragma once
 
 #include <mutex>
@@ -10,9 +10,9 @@ namespace softgpu::isa {
 class AppendFile {
  public:
   ~AppendFile();
-  // False if it cannot be written. `header` is what a new file begins with.
+  // False if it cannot be written. A new file begins with `header`.
   bool open(const std::string& path, const std::string& header = "");
-  // What cannot be written is lost.
+  // On failure the text is lost.
   void write(const std::string& text);
 
  private:

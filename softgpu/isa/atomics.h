@@ -1,12 +1,12 @@
-// What atomic instructions do to a value in memory, by the part of their names that says it. Used
-// by LDS, flat and buffer instructions.
+// The effects of atomic instructions on a value in memory, by the part of their names that says it.
+// Used by LDS, flat and buffer instructions.
 #pragma once
 
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 
-// The value before. `f` makes the new one of the old.
+// Returns the old value. `f` computes the new one from it.
 template <class T, class F>
 T exchange(void* place, F f) {
   auto* word = static_cast<Raw<T>*>(place);
@@ -17,7 +17,7 @@ T exchange(void* place, F f) {
   return as<T>(old);
 }
 
-// The value before, which `data` replaces where it was `wanted`.
+// Returns the old value, which `data` replaces if it equals `wanted`.
 template <class T>
 T exchange_where(void* place, T wanted, T data) {
   T old = wanted;
@@ -26,7 +26,7 @@ T exchange_where(void* place, T wanted, T data) {
   return old;
 }
 
-// Atomic operations take whole words only: the hardware refuses others.
+// Atomic operations must be aligned: the hardware rejects others.
 template <class T>
 bool is_refused(Wave& w, u64 address) {
   if ((address & (sizeof(T) - 1)) == 0) return false;
@@ -42,16 +42,17 @@ struct TwoHalves {
   }
 };
 
-// What stands behind the name of an operation on unsigned numbers, signed ones and bits.
+// The suffixes of operations on unsigned numbers, signed ones and bits.
 struct Suffixes {
   const char *u, *i, *b;
 };
-// The names of the lesser and the greater of signed, and of unsigned numbers.
+// The names of minimum and maximum, signed and unsigned.
 struct ExtremeNames {
   const char *smin, *smax, *umin, *umax;
 };
 
-// make.operator()<T>(name, suffix, f) for each: add, sub ... of T unsigned and S signed.
+// make.operator()<T>(name, suffix, f) for each operation: add, sub ... with T unsigned and S
+// signed.
 template <class T, class S, class Make>
 void each_integer_operation(Make make, const ExtremeNames& names, const Suffixes& of) {
   make.template operator()<T>("add", of.u, [](T a, T b) { return static_cast<T>(a + b); });
@@ -69,7 +70,7 @@ void each_integer_operation(Make make, const ExtremeNames& names, const Suffixes
                               [](T a, T b) { return a == 0 || a > b ? b : static_cast<T>(a - 1); });
 }
 
-// With names as flat, buffer and scalar instructions have them.
+// With the names of flat, buffer and scalar instructions.
 template <class T, class S, class Make>
 void each_integer_atomic(Make make, const char* suffix) {
   make.template operator()<T>("swap", suffix, [](T, T b) { return b; });
@@ -88,7 +89,7 @@ void each_atomic(Make make) {
   make.template operator()<u32>("pk_add_f16", "", TwoHalves{});
 }
 
-// The same with the names of LDS instructions, whose types are u32, i32 and b32, or of 64 bits.
+// With the names of LDS instructions, whose types are u32, i32 and b32, or 64 bits wide.
 template <class T, class S, class Make>
 void each_integer_lds_atomic(Make make, const Suffixes& of) {
   make.template operator()<T>("rsub", of.u, [](T a, T b) { return static_cast<T>(b - a); });

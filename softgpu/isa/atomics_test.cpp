@@ -1,6 +1,6 @@
-// Every atomic operation of every kind of memory, by its name: what is in memory afterwards, and
-// what comes back. The names say the operation and the type; what these mean is written here once
-// more.
+// All atomic operations on all kinds of memory, by name: the resulting memory contents and the
+// return value. The name determines operation and type, whose meaning is implemented here
+// independently.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ uint64_t as_bits(T value) {
   return made;
 }
 
-// What stays in memory of `old` with `data`; `second` is of those with two operands.
+// The new contents of memory, from `old` and `data`; `second` is for operations with two operands.
 template <class T>
 T after(const std::string& operation, T old, T data, T second) {
   if (operation == "min") return std::min(old, data);
@@ -50,8 +50,7 @@ uint64_t after_bits(const std::string& operation, uint64_t old, uint64_t data, u
   if (operation == "inc") return old >= data ? 0 : old + 1;
   if (operation == "dec") return old == 0 || old > data ? data : old - 1;
   if (operation == "mskor") return (old & ~data) | second;
-  if (operation == "cmpswap")
-    return old == second ? data : old;  // of memory: data, then what is compared
+  if (operation == "cmpswap") return old == second ? data : old;  // data, then the comparison value
   return after<uint64_t>(operation, old, data, second) & all;
 }
 
@@ -106,7 +105,7 @@ uint64_t expected(const Atomic& atomic, uint64_t old, uint64_t data, uint64_t se
   return after_bits(op, old, data, second, all);
 }
 
-// Values of each type, of which some are equal.
+// Values of each type, some of them equal.
 std::vector<uint64_t> values_of(const Atomic& atomic) {
   if (atomic.type == 'h') return {0x40003c00};
   if (atomic.type == 'f' && atomic.is_wide) return {as_bits(-1.5), as_bits(2.25), as_bits(1e300)};
@@ -115,7 +114,7 @@ std::vector<uint64_t> values_of(const Atomic& atomic) {
   return {0, 5, 0xfffffff0, 0x80000005};
 }
 
-// Where the operands are: data in v[4:5] or s[4:5], the second behind it, the result in v[8:9].
+// Operands: data in v[4:5] or s[4:5], followed by the second one; the result in v[8:9].
 Words words_of(const Opcode& opcode, bool is_wide, bool glc) {
   const uint32_t number = opcode.number, second = is_wide ? 6 : 5;
   switch (opcode.format) {
@@ -144,7 +143,7 @@ void run_one(const Opcode& opcode, uint64_t old, uint64_t data, uint64_t second,
     std::memcpy(machine.lds.data() + 16, memory, sizeof(memory));
     address = 16;
   }
-  machine.wave->set64(0, address);  // also of a buffer of which the stride is 8
+  machine.wave->set64(0, address);  // also valid for a buffer with a stride of 8
   machine.wave->s[1] |= opcode.format == Format::kMubuf ? 8u << 16 : 0;
   machine.wave->s[2] = opcode.format == Format::kMubuf ? 1 : 16;
   machine.fill(0, static_cast<uint32_t>(address));

@@ -1,5 +1,5 @@
-// Where buffer instructions read and write: memory by a descriptor in four SGPRs, raw, structured
-// or swizzled.
+// The addresses of buffer instructions: memory described by four SGPRs, raw, structured or
+// swizzled.
 #pragma once
 
 #include "isa/memory.h"
@@ -21,7 +21,8 @@ inline Buffer buffer_of(const Wave& w, const Op& op) {
   made.is_swizzled = s[1] >> 31;
   made.index_stride = 8U << (s[3] >> 21 & 3);
   made.adds_lane = s[3] >> 23 & 1;
-  if (made.adds_lane) made.stride |= (s[3] >> 15 & 15) << 14;  // the format's bits are the stride's
+  // The format's bits belong to the stride.
+  if (made.adds_lane) made.stride |= (s[3] >> 15 & 15) << 14;
   made.soffset = op.mods.scalar_offset ? scalar(w, op, *op.mods.scalar_offset) : 0;
   return made;
 }

@@ -100,7 +100,7 @@ void CacheModel::access(uint64_t group, Access kind, bool returns, std::span<con
   add(requests[what], passed);
 }
 
-// To the second level; what misses there is brought from memory, whatever is then done with it.
+// A request to L2; misses are fetched from memory, whatever the access does.
 void CacheModel::request(uint64_t address, Access kind) {
   const auto channel =
       static_cast<uint32_t>(address / Geometry::kChannelBytes % geometry_.channels);

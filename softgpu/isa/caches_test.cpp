@@ -1,4 +1,4 @@
-// The cache model against requests whose fate follows from the declared geometry.
+// The cache model, with requests whose outcome follows from the declared geometry.
 #include "isa/caches.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace softgpu::isa {
 namespace {
 
-// Two channels of two sets: each set has 16 lines of 128 bytes.
+// Two channels with two sets each, of 16 lines of 128 bytes.
 struct Model {
   CounterBank bank{{2, 4, 2}};
   CacheModel caches{bank, {2 * 2 * 16 * 128}};
@@ -25,7 +25,7 @@ TEST(Caches, LinesOfAnInstructionCountOnceAndHitWhenTheyComeAgain) {
   model.caches.access(0, Access::kLoad, false, lanes);  // 256 bytes: four lines of 64
   EXPECT_EQ(model.sum(counter::TCP_TOTAL_READ), 4U);
   EXPECT_EQ(model.sum(counter::TCP_TCC_READ_REQ), 4U);
-  EXPECT_EQ(model.sum(counter::TCC_MISS), 2U);  // lines of 128
+  EXPECT_EQ(model.sum(counter::TCC_MISS), 2U);  // 128-byte lines
   EXPECT_EQ(model.sum(counter::TCC_HIT), 2U);
   EXPECT_EQ(model.sum(counter::TCC_EA_RDREQ), 4U);
   model.caches.access(0, Access::kLoad, false, lanes);
@@ -55,17 +55,17 @@ TEST(Caches, ChannelsTakeTurnsEvery256Bytes) {
 
 TEST(Caches, WhatIsWrittenComesBackOnlyWhenItsSetIsFull) {
   Model model;
-  // The first lines of channel 0 that fall into its first set: 512 bytes apart.
+  // Lines of channel 0 that map to its first set: 512 bytes apart.
   for (uint64_t i = 0; i < 16; ++i) model.access(Access::kStore, 512 * i);
   EXPECT_EQ(model.sum(counter::TCC_WRITEBACK), 0U);
-  model.access(Access::kStore, 0);  // used again: not the oldest any more
+  model.access(Access::kStore, 0);  // used again: no longer the oldest
   EXPECT_EQ(model.sum(counter::TCC_HIT), 1U);
   model.access(Access::kStore, 512 * 16);
   EXPECT_EQ(model.sum(counter::TCC_WRITEBACK), 1U);
   EXPECT_EQ(model.sum(counter::TCC_EA_WRREQ_64B), 2U);
   model.access(Access::kStore, 0);
   EXPECT_EQ(model.sum(counter::TCC_HIT), 2U);
-  model.access(Access::kLoad, 512);  // that one went
+  model.access(Access::kLoad, 512);  // this one was evicted
   EXPECT_EQ(model.sum(counter::TCC_MISS), 18U);
 }
 

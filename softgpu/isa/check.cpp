@@ -12,7 +12,7 @@ bool is_scalar(const GroupCheck::Use& use) { return use.kind.space == Space::kSc
 
 unsigned first_lane(uint64_t exec) { return static_cast<unsigned>(__builtin_ctzll(exec)); }
 
-// Calls f(lane, address) for each lane that takes part.
+// Calls f(lane, address) for each active lane.
 template <class F>
 void each_lane(const GroupCheck::Use& use, F f) {
   if (is_scalar(use))
@@ -23,15 +23,16 @@ void each_lane(const GroupCheck::Use& use, F f) {
   }
 }
 
-// Compilers load whole dwords of scalar memory where the first byte is to be had, and four of them
-// for three where the place is aligned to four.
+// Compilers load whole dwords of scalar memory if its first byte is accessible, and four dwords
+// instead of three if the address is aligned to four.
 bool is_overread(const GroupCheck::Use& use, uint64_t wrong) {
   if (!is_scalar(use) || use.kind.access != Access::kLoad) return false;
   const uint64_t begin = use.addresses[0];
   return wrong % 4 != 0 || (use.kind.bytes == 16 && begin % 16 == 0 && wrong == begin + 12);
 }
 
-// The byte that a lane stores, counted from its address. Bytes of halves are in the upper half.
+// The byte that a lane stores, `byte` bytes behind its address. High-half stores take the upper
+// half.
 uint8_t stored_byte(const GroupCheck::Use& use, unsigned lane, uint64_t byte) {
   const sonde::gpu::Format format = use.op.opcode->format;
   const bool is_buffer =
@@ -85,10 +86,10 @@ std::string text_of(const Finding& finding) {
   return text;
 }
 
-// Kernels share functions: what is told of one of them is news of another.
+// Kernels share functions: a finding in one kernel is news for another.
 bool Check::is_new(uint64_t entry, const Finding& finding) {
   std::lock_guard lock(mutex_);
-  // The two of a race come in either order.
+  // The two accesses of a race come in either order.
   const uint64_t first = std::min(finding.pc, finding.other_pc),
                  second = std::max(finding.pc, finding.other_pc);
   return known_.size() < kMost && known_.emplace(entry, finding.kind, first, second).second;
@@ -154,7 +155,7 @@ bool GroupCheck::is_inside(uint64_t begin, uint64_t end, bool& is_filled) {
   return end <= found.end;
 }
 
-// 0 if nothing is.
+// 0 if nothing is wrong.
 uint64_t GroupCheck::first_wrong(uint64_t address, uint32_t bytes, Finding::Kind& kind) const {
   using Kind = Allocations::Kind;
   const uint64_t end = address + bytes;
@@ -184,7 +185,7 @@ bool GroupCheck::check_bounds(const Use& use) {
   each_lane(use, [&](unsigned lane, uint64_t address) {
     Finding finding;
     finding.address = first_wrong(address, use.kind.bytes, finding.kind);
-    // Address 0 is wrong as well.
+    // An access at address 0 is wrong, too.
     if ((finding.address == 0 && address != 0) || is_overread(use, finding.address)) return;
     add(use, finding, lane, address);
     is_wrong = true;
@@ -205,7 +206,7 @@ bool GroupCheck::check_local_bounds(const Use& use) {
   return is_wrong;
 }
 
-// Whole dwords that hold what fresh memory was filled with.
+// Looks for whole dwords that still contain the fill value.
 void GroupCheck::check_initialised(const Use& use) {
   if (use.kind.access == Access::kAtomic &&
       use.op.opcode->name.find("swap") != std::string_view::npos)
@@ -226,7 +227,7 @@ void GroupCheck::check_initialised(const Use& use) {
   });
 }
 
-// Of an access of dwords, whole ones that nobody wrote: there may be padding in it.
+// Reports only whole dwords that were never written: the rest may be padding.
 void GroupCheck::check_local_initialised(const Use& use) {
   const std::string_view name = use.op.opcode->name;
   const bool takes_any = name.find("wrxchg") != name.npos || name.find("swap") != name.npos;
@@ -253,7 +254,7 @@ void GroupCheck::check_local_initialised(const Use& use) {
   });
 }
 
-// Atomic and coherent accesses race with nothing.
+// Atomic and coherent accesses do not race.
 void GroupCheck::check_races(const Use& use) {
   const bool writes = use.kind.access == Access::kStore;
   if (use.kind.access == Access::kAtomic || use.op.mods.glc) return;
@@ -280,7 +281,7 @@ void GroupCheck::check_races(const Use& use) {
   });
 }
 
-// Lanes of one store that leave different values at one place.
+// Looks for lanes of one store that write different values to the same place.
 void GroupCheck::check_lanes(const Use& use) {
   if (is_scalar(use)) return;
   unsigned lanes[kLanes], count = 0;

@@ -1,6 +1,6 @@
-// Check: what a kernel does wrong with memory, for --check memory and --check race: accesses that
-// are out of bounds or of freed memory, reads of what nobody wrote, and races between the waves of
-// a work group. GroupCheck sees each access of a group's waves before it is done (watch.cpp).
+// Check: a kernel's invalid memory accesses, for --check memory and --check race: accesses out of
+// bounds or to freed memory, uninitialised reads, and races between waves of a work-group.
+// GroupCheck sees each access of a group's waves before it is done (watch.cpp).
 #pragma once
 
 #include <cstdint>
@@ -21,34 +21,34 @@ namespace softgpu::isa {
 struct Finding {
   enum class Kind : uint8_t { kOutOfBounds, kUseAfterFree, kUninitialised, kRace };
   Kind kind = Kind::kOutOfBounds;
-  bool is_local = false;   // in LDS: the address is an offset
-  bool is_scalar = false;  // of the whole wave: the lane is the first that is on
+  bool is_local = false;   // in LDS: addresses are offsets
+  bool is_scalar = false;  // by the whole wave: the lane is the first active one
   Access access = Access::kNone;
-  uint32_t lane = 0, lanes = 1;  // the first, and how many do the same wrong
-  uint32_t bytes = 0;            // of the access of a lane
-  uint64_t begin = 0;            // of the access of the first lane
-  uint64_t address = 0;          // the first byte that is wrong
+  uint32_t lane = 0, lanes = 1;  // the first lane, and how many lanes do the same
+  uint32_t bytes = 0;            // size of a lane's access
+  uint64_t begin = 0;            // begin of the first lane's access
+  uint64_t address = 0;          // the first invalid byte
   uint64_t pc = 0;
-  // Of a race: the access before. The same wave's is of the same instruction.
+  // The earlier access of a race. If the wave is the same, so is the instruction.
   uint32_t other_wave = 0, other_lane = 0;
   uint64_t other_pc = 0;
   bool other_writes = false, other_is_scalar = false;
 };
-// "out_of_bounds", as the lines of WAVES.md have it.
+// "out_of_bounds": the names in WAVES.md.
 const char* name_of(Finding::Kind kind);
 // "lane 3 stores 4 bytes at 0x7f00 out of bounds", for people.
 std::string text_of(const Finding& finding);
 
-// What is checked, by all groups of a process. Thread-safe.
+// What is checked, for all groups of a process. Thread-safe.
 class Check {
  public:
-  // `allocations`: nullptr where memory is not checked.
+  // `allocations`: nullptr if memory is not checked.
   Check(const Allocations* allocations, bool races)
       : allocations_(allocations), checks_races_(races) {}
   const Allocations* allocations() const { return allocations_; }
   bool checks_races() const { return checks_races_; }
-  // True once for each kind at each pair of instructions of a kernel, by where it begins, and not
-  // too often in all.
+  // True once per kind and pair of instructions of a kernel, identified by its entry, and not too
+  // often in total.
   bool is_new(uint64_t entry, const Finding& finding);
 
  private:
@@ -59,7 +59,7 @@ class Check {
   std::set<std::tuple<uint64_t, Finding::Kind, uint64_t, uint64_t>> known_;
 };
 
-// Memory that only this dispatch has: its arguments, its packet.
+// Memory private to this dispatch: its arguments, its packet.
 struct OwnMemory {
   uint64_t address = 0, bytes = 0;
 };
@@ -71,21 +71,21 @@ class GroupCheck {
     uint32_t waves = 0, lds_bytes = 0;
   };
   void begin(Check& check, std::span<const OwnMemory> own, const Group& group);
-  // All waves have met.
+  // All waves have passed a barrier.
   void passes_barrier() { shadow_.clear(); }
-  // The lanes of `exec` are about to access the addresses. What is wrong is in findings(), each
-  // kind once; true if the wave must not go on.
+  // The lanes of `exec` are about to access the addresses. findings() has what is wrong, each kind
+  // once; true if the wave must stop.
   struct Use {
     const Wave& wave;
     const Op& op;
     const OpcodeClass& kind;
-    std::span<const uint64_t> addresses;  // of lanes; one of a scalar instruction
+    std::span<const uint64_t> addresses;  // one per lane; a single one for a scalar instruction
     uint64_t exec = 0;
-    unsigned place = 0;  // of instructions with two
+    unsigned place = 0;  // for instructions with two addresses
     bool is_local = false;
   };
   bool sees(const Use& use);
-  // An instruction of which it is not known what it does with LDS: all of it may be written now.
+  // An instruction whose effect on LDS is unknown: everything counts as written from now on.
   void loses_local() { written_.clear(); }
   const std::vector<Finding>& findings() const { return findings_; }
   std::span<const OwnMemory> own() const { return own_; }
@@ -105,12 +105,12 @@ class GroupCheck {
   std::vector<OwnMemory> own_;
   uint64_t code_ = 0;
   uint32_t waves_ = 0;
-  // What was found of late.
+  // Recently found allocations.
   static constexpr unsigned kRecent = 4;
   Allocations::Found recent_[kRecent];
   unsigned next_recent_ = 0;
   uint64_t version_ = 0;
-  std::vector<bool> written_;  // bytes of LDS; behind its end: not known, so taken for written
+  std::vector<bool> written_;  // per byte of LDS; beyond its end unknown, so taken as written
   RaceShadow shadow_;
   std::vector<Finding> findings_;
 };

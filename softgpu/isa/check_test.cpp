@@ -1,4 +1,4 @@
-// What --check finds, on waves that are made by hand: the words are those of LLVM's assembler.
+// Findings of --check, on hand-made waves: the instruction words are from LLVM's assembler.
 #include "isa/check.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ RaceShadow::Mark mark(uint8_t wave, uint8_t lane = 0, uint32_t place = 0) {
 
 TEST(Allocations, WhatIsBesideABufferIsNobodys) {
   Allocations known(pages);
-  EXPECT_EQ(known.find(kBase).kind, Kind::kMapping);  // a runtime's own
+  EXPECT_EQ(known.find(kBase).kind, Kind::kMapping);  // the runtime's own
   known.add(kBase, 100, false);
   EXPECT_EQ(known.find(kBase + 99).kind, Kind::kBuffer);
   EXPECT_EQ(known.find(kBase + 100).kind, Kind::kBeside);
@@ -69,9 +69,10 @@ TEST(Check, EachKernelOfASharedFunctionIsTold) {
 TEST(RaceShadow, TwoWavesOneOfWhichWrites) {
   RaceShadow shadow;
   EXPECT_FALSE(shadow.access(64, 4, false, true, mark(0)));
-  EXPECT_FALSE(shadow.access(64, 4, false, false, mark(0)));  // a wave is in order with itself
+  // Accesses of the same wave are ordered.
+  EXPECT_FALSE(shadow.access(64, 4, false, false, mark(0)));
   EXPECT_FALSE(shadow.access(68, 4, false, false, mark(1)));
-  EXPECT_FALSE(shadow.access(64, 4, true, false, mark(1)));  // LDS is other memory
+  EXPECT_FALSE(shadow.access(64, 4, true, false, mark(1)));  // LDS is separate memory
   const auto conflict = shadow.access(64, 4, false, false, mark(1));
   ASSERT_TRUE(conflict);
   EXPECT_EQ(conflict->other.wave, 0);
@@ -108,11 +109,11 @@ TEST(RaceShadow, BytesOfOneDwordAreApart) {
   ASSERT_TRUE(conflict);
   EXPECT_EQ(conflict->address, 101u);
 
-  RaceShadow whole;  // the dword came first
+  RaceShadow whole;  // the dword access came first
   whole.access(100, 4, false, true, mark(0));
   EXPECT_TRUE(whole.access(103, 1, false, false, mark(1)));
   EXPECT_FALSE(whole.access(104, 1, false, false, mark(1)));
-  // Unaligned, over two dwords.
+  // Unaligned: spans two dwords.
   EXPECT_FALSE(whole.access(106, 4, false, true, mark(0)));
   const auto over = whole.access(108, 4, false, false, mark(3));
   ASSERT_TRUE(over);
@@ -135,7 +136,7 @@ TEST(RaceShadow, AgreesWithAListOfAllAccesses) {
   for (int round = 0; round < 300; ++round) {
     RaceShadow shadow;
     std::vector<Access> before;
-    // Of the first conflict: after one, a shadow knows less than a list does.
+    // Compares only up to the first conflict: after that, a shadow knows less than a list.
     for (int i = 0; i < 40; ++i) {
       constexpr uint32_t kSizes[] = {1, 2, 4, 8, 12, 16};
       const Access one{random(200), kSizes[random(6)], random(4) == 0,
@@ -156,7 +157,7 @@ TEST(RaceShadow, AgreesWithAListOfAllAccesses) {
   EXPECT_GT(conflicts, 200);
 }
 
-// A wave that is checked.
+// A wave under check.
 struct Checked : Machine {
   std::vector<uint32_t> memory = std::vector<uint32_t>(4096);
   Allocations allocations{[this](uint64_t) {
@@ -203,7 +204,7 @@ TEST(Check, FindsTheLaneThatIsOutOfBounds) {
   EXPECT_EQ(found.lanes, 24u);
   EXPECT_EQ(found.begin, less.address() + 160);
   EXPECT_EQ(found.address, less.address() + 161);
-  EXPECT_EQ(less.wave->v[1][40], 77u);  // it was not done
+  EXPECT_EQ(less.wave->v[1][40], 77u);  // it was not executed
 }
 
 TEST(Check, FindsUseAfterFree) {
@@ -229,7 +230,7 @@ TEST(Check, FindsReadsOfWhatNobodyWrote) {
   for (uint32_t i = 0; i < 64; ++i) {
     if (i != 9) machine.memory[i] = i;
   }
-  EXPECT_EQ(machine.run_checked(kLoad), Stop::kEnd);  // the wave goes on
+  EXPECT_EQ(machine.run_checked(kLoad), Stop::kEnd);  // the wave continues
   ASSERT_EQ(machine.told.size(), 1u);
   EXPECT_NE(machine.told[0].find("uninitialised_read: "), std::string::npos);
   EXPECT_NE(machine.told[0].find("lane 9 loads 4 bytes"), std::string::npos);
@@ -243,7 +244,7 @@ TEST(Check, LanesOfOneStoreWithDifferentValues) {
   machine.fill(0, 8);
   machine.fill(2, 5);
   EXPECT_EQ(machine.run_checked(kStore), Stop::kEnd);
-  EXPECT_TRUE(machine.told.empty());  // whoever comes last, it is 5
+  EXPECT_TRUE(machine.told.empty());  // the order does not matter: the value is 5
   machine.wave->v[2][30] = 6;
   machine.run_checked(kStore);
   ASSERT_EQ(machine.told.size(), 1u);

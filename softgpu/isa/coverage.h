@@ -1,6 +1,6 @@
-// Coverage: which instructions waves have come by, and with which modifiers, for the report on what
-// the tests have executed. Instructions are told when they are decoded, so that waves run as fast
-// as without. Thread-safe; processes may share the file.
+// Coverage: which instructions, with which modifiers, waves have reached, for the report on what
+// the tests execute. Recorded when instructions are decoded, so that waves run at full speed.
+// Thread-safe; processes may share the file.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,19 @@ namespace softgpu::isa {
 
 class Coverage : sonde::Pinned {
  public:
-  // Appends a line "gfx90a v_add_f32 sdwa" to this file for each pair that this process has first.
+  // Appends a line "gfx90a v_add_f32 sdwa" to this file for each pair, the first time it occurs.
   explicit Coverage(const std::string& path);
 
   void add(sonde::gpu::Architecture architecture, const Op& op);
 
-  // To the file that SOFTGPU_COVERAGE names, for tests that link the engine; nullptr without it.
+  // Writes to the file named by SOFTGPU_COVERAGE, for tests that link the engine; nullptr without
+  // it.
   static std::unique_ptr<Coverage> of_environment();
 
  private:
   AppendFile file_;
   std::mutex mutex_;
-  std::unordered_map<const sonde::gpu::Opcode*, uint32_t> seen_;  // a bit for each modifier
+  std::unordered_map<const sonde::gpu::Opcode*, uint32_t> seen_;  // one bit per modifier
 };
 
 }  // namespace softgpu::isa

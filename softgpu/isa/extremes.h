@@ -1,6 +1,6 @@
-// Minimum, maximum and median of floating point numbers, by AMD's rules: a number wins against NaN,
-// but with MODE's IEEE bit a signalling NaN wins and becomes quiet; -0 is less than 0; denormals
-// are flushed as MODE says.
+// Minimum, maximum and median of floating-point numbers by AMD's rules: a number wins over NaN, but
+// with MODE's IEEE bit a signalling NaN wins and is quieted; -0 is less than 0; denormals are
+// flushed according to MODE.
 #pragma once
 
 #include "isa/lanes.h"

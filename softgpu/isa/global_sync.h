@@ -1,6 +1,6 @@
-// GlobalSync: the resources of a device's global wave sync (GWS), through which waves of different
+// GlobalSync: the resources of a device's global wave sync (GWS), with which waves of different
 // groups wait for each other: barriers and semaphores. Cooperative launches of HIP use the first
-// for a barrier of the grid. What instructions do follows AMD's guide to the Vega instruction set.
+// resource as a barrier of the grid. The semantics follow AMD's Vega ISA guide.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace softgpu::isa {
 struct GlobalWait {
   enum Kind : uint8_t { kNothing, kBarrier, kSemaphore } kind = kNothing;
   uint8_t resource = 0;
-  uint32_t phase = 0;  // of the resource when the wave came
+  uint32_t phase = 0;  // of the resource when the wave arrived
 };
 
 // Thread-safe.
@@ -22,13 +22,13 @@ class GlobalSync {
   static constexpr unsigned kResources = 64;
 
   void set(unsigned resource, uint32_t value);
-  // A wave comes to a barrier: the last of them lets all go on, and gives the number that is still
-  // to come to the next one. What the wave has to wait for, if anything.
+  // A wave arrives at a barrier: the last one releases all, and sets how many waves more the next
+  // phase waits for. Returns what the wave has to wait for, if anything.
   GlobalWait arrive(unsigned resource, uint32_t value);
-  void add(unsigned resource, uint32_t value);  // to a semaphore
-  GlobalWait take(unsigned resource);           // one from it
+  void add(unsigned resource, uint32_t value);  // semaphore: release
+  GlobalWait take(unsigned resource);           // semaphore: acquire
   void release_all(unsigned resource);
-  // Whether the wave need not wait any more.
+  // Whether the wait is over.
   bool is_over(const GlobalWait& wait);
 
  private:

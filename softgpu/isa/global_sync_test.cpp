@@ -1,4 +1,4 @@
-// Barriers and semaphores of waves by the definition of AMD's guide.
+// Barriers and semaphores of waves, as AMD's guide defines them.
 #include "isa/global_sync.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(GlobalSync, TheLastWaveOpensTheBarrierAndSetsTheNext) {
   EXPECT_EQ(sync.arrive(3, 1).kind, GlobalWait::kNothing);
   EXPECT_TRUE(sync.is_over(first));
   EXPECT_TRUE(sync.is_over(second));
-  // The next one is of two waves, and those of the first are not held up by it.
+  // The next phase has two waves, and does not delay those of the first.
   const GlobalWait next = sync.arrive(3, 1);
   EXPECT_FALSE(sync.is_over(next));
   EXPECT_TRUE(sync.is_over(first));

@@ -10,8 +10,8 @@
 namespace softgpu::isa {
 namespace {
 
-constexpr uint64_t kTurn = 20'000;  // instructions, before the next wave has its turn
-// So many turns of all waves, before other groups have theirs: what these may wait for is not told.
+constexpr uint64_t kTurn = 20'000;  // instructions until it is the next wave's turn
+// Turns of all waves until it is other groups' turn: these waves may be waiting for one.
 constexpr uint32_t kFirstRounds = 64, kLaterRounds = 1;
 constexpr size_t kStackBytes = 256 * 1024;
 
@@ -21,7 +21,7 @@ void* map(size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// Room for so many bytes; what was there before is lost when there is more to have.
+// Makes room for so many bytes; growing discards the contents.
 bool grow(void*& memory, size_t& mapped, size_t bytes) {
   if (bytes <= mapped) return true;
   if (memory != nullptr) munmap(memory, mapped);
@@ -46,7 +46,7 @@ bool GroupRunner::prepare(const Launch& launch, uint32_t waves) {
     waves_.push_back(static_cast<Wave*>(memory));
     clear(*waves_.back());
   }
-  // Private memory has a dword of each lane in a row, so its size is rounded up to dwords.
+  // Private memory interleaves the dwords of the lanes, so its size is rounded up to dwords.
   const uint32_t private_bytes = (launch.private_bytes + 3) & ~3U;
   state_.private_bytes = private_bytes;
   state_.lds_bytes = launch.lds_bytes;
@@ -84,7 +84,7 @@ void GroupRunner::start(Wave& wave, const Launch& launch, const uint32_t (&size)
   };
   if (kernel.has_private_buffer()) {
     put((scratch & 0xffffffffffff) | uint64_t{1} << 63);  // swizzled
-    put(uint64_t{0x00e00000} << 32 | 0xffffffff);         // 64 lanes side by side, the lane added
+    put(uint64_t{0x00e00000} << 32 | 0xffffffff);         // 64 lanes interleaved, lane id added
   }
   if (kernel.has_dispatch_pointer()) put(launch.packet);
   if (kernel.has_queue_pointer()) put(launch.queue);
@@ -97,7 +97,7 @@ void GroupRunner::start(Wave& wave, const Launch& launch, const uint32_t (&size)
     if (kernel.has_group_id(axis)) wave.s[at++] = state_.id[axis];
   }
   if (kernel.has_group_info()) wave.s[at++] = 0;
-  if (kernel.has_scratch_offset()) wave.s[at++] = 0;  // it is in the address already
+  if (kernel.has_scratch_offset()) wave.s[at++] = 0;  // the address includes it already
 
   const uint32_t items = size[0] * size[1] * size[2], first = wave.number * kLanes;
   uint64_t exec = 0;
@@ -147,12 +147,13 @@ Outcome GroupRunner::resume() {
   } else if (launch_->hold != nullptr) {
     launch_->hold->begin();
   }
-  // On a stack of its own, which is left where it is at a fault.
+  // Runs on a stack of its own, which is abandoned at a fault.
   fiber_ = make_fiber(stack_.end(0), enter, this);
   catch_faults_in(&fault_);
   softgpu_fiber_switch(&fault_.resume, fiber_);
   catch_faults_in(nullptr);
-  if (std::exchange(is_in_host_trap_, false)) launch_->host_traps->leave();  // a fault there
+  // A fault occurred there.
+  if (std::exchange(is_in_host_trap_, false)) launch_->host_traps->leave();
   if (is_waiting_) {
     if (launch_->hold != nullptr) {
       parked_ = stopped_group();
@@ -192,7 +193,8 @@ StoppedGroup GroupRunner::stopped_group() {
   return group;
 }
 
-// For a debugger that comes later: as after ROCr's trap handler, also where that has not run.
+// Keeps the failed waves for a debugger that comes later: as after ROCr's trap handler, even if
+// that has not run.
 void GroupRunner::keep_failed(const Outcome& outcome) {
   if (outcome.kind == Outcome::kDone || outcome.kind == Outcome::kStopped) return;
   Wave& failed = *current_;
@@ -206,7 +208,7 @@ void GroupRunner::keep_failed(const Outcome& outcome) {
   launch_->hold->keep(stopped_group());
 }
 
-// With the wave that failed, if one did.
+// Includes the wave that failed, if one did.
 void GroupRunner::end_watch(const Outcome& outcome) {
   constexpr std::pair<Outcome::Kind, const char*> kFailures[] = {
       {Outcome::kMemoryFault, "memory_fault"},
@@ -240,7 +242,7 @@ void GroupRunner::run_waves() {
     Round round;
     if (!run_round(round)) return;
     if (round.is_halted && hold != nullptr) {
-      hold->wait_until_wanted();  // a debugger has halted those that are left
+      hold->wait_until_wanted();  // a debugger has halted the remaining waves
       continue;
     }
     if (round.has_progress && --rounds_left_ != 0) continue;
@@ -257,7 +259,7 @@ void GroupRunner::answer_demand() {
   }
 }
 
-// A turn of each wave that can have one. False when all have ended, or one has failed.
+// One turn of each wave that can run. False when all have ended, or one has failed.
 bool GroupRunner::run_round(Round& round) {
   uint32_t ended = 0, waiting = 0;
   bool can_run = false;
@@ -302,12 +304,12 @@ void GroupRunner::run_turn(Wave& wave) {
   isa::run(wave, *launch_->program, left);
 }
 
-// The wave goes on behind it; one for which the handler does anything else has stopped at a trap.
+// The wave continues afterwards; if the handler does anything else, the wave has stopped at a trap.
 void GroupRunner::take_host_trap(Wave& wave) {
   if (!launch_->host_traps->enter(last_host_trap_)) return;
   is_in_host_trap_ = true;
   const TrapHandler handler = launch_->handler_now(launch_->context);
-  // Without memory of its own a handler has no place for samples.
+  // Without its own memory, a handler has no place for samples.
   if (handler.program != nullptr && handler.memory != 0) {
     GroupWatch* const watch = std::exchange(state_.watch, nullptr);
     if (run_host_trap(wave, handler) != AfterTrap::kGoesOn) wave.stop = Stop::kHalt;
@@ -324,7 +326,7 @@ bool GroupRunner::take_turn(Wave& wave) {
       wave.stop == Stop::kGlobalWait)
     return true;
   if (wave.stop == Stop::kBadAccess) {
-    // On a GPU it would have been a fault, or nothing, as chance has it: no trap handler runs.
+    // On a GPU this may have been a fault, or nothing, by chance: no trap handler runs.
     const Finding& found = watch_.bad_access();
     fault_.outcome = {found.is_local ? Outcome::kApertureViolation : Outcome::kMemoryFault,
                       found.address, text_of(found)};
@@ -333,14 +335,14 @@ bool GroupRunner::take_turn(Wave& wave) {
   return handle_trap(wave);
 }
 
-// False when the wave has halted; then the outcome is that of the dispatch.
+// False if the wave has halted; then the outcome is the dispatch's.
 bool GroupRunner::handle_trap(Wave& wave) {
   Outcome outcome = stopped_at(wave);
   const bool has_handler = launch_->trap_handler.program != nullptr && wave.stop != Stop::kHalt &&
                            wave.stop != Stop::kOutsideCode;
   if (has_handler) {
-    // Whoever looks on sees the kernel, not the handler, and a wave that has halted as it was
-    // before: ROCr's handler leaves M0 and the program counter changed.
+    // Observers see the kernel, not the handler, and a halted wave in its original state: ROCr's
+    // handler leaves M0 and the program counter modified.
     const uint64_t pc = wave.pc;
     uint32_t registers[sizeof(Wave::s) / sizeof(uint32_t)];
     std::copy(std::begin(wave.s), std::end(wave.s), registers);
@@ -350,7 +352,7 @@ bool GroupRunner::handle_trap(Wave& wave) {
     const AfterTrap after = run_trap_handler(wave, launch_->trap_handler);
     state_.told_driver = nullptr;
     state_.watch = watch;
-    outcome.exceptions = told >> 10 & 0x1ff;  // behind the doorbell's number
+    outcome.exceptions = told >> 10 & 0x1ff;  // above the doorbell id
     if (after == AfterTrap::kGoesOn) return true;
     wave.pc = pc;
     std::copy(registers, registers + sonde::gpu::kTtmp, wave.s);

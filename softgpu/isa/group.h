@@ -1,6 +1,6 @@
-// Group: runs a work group of a dispatch from machine code on the thread that calls. Waves start as
+// Group: runs a work-group of a dispatch from machine code on the calling thread. Waves start as
 // the packet processor starts them, and take turns until all have ended, or until they seem to wait
-// for another group: then any thread may go on with it later.
+// for another group: then any thread may continue it later.
 #pragma once
 
 #include <atomic>
@@ -21,33 +21,31 @@
 
 namespace softgpu::isa {
 
-// What a dispatch is, as its waves see it.
+// A dispatch, as its waves see it.
 struct Launch {
   Program* program = nullptr;
   sonde::gpu::KernelDescriptor descriptor{};
   uint64_t entry = 0;
   uint64_t packet = 0, kernarg = 0, queue = 0;  // addresses
-  uint32_t private_bytes = 0;                   // of a lane
+  uint32_t private_bytes = 0;                   // per lane
   uint32_t lds_bytes = 0;
-  bool packs_item_ids = true;  // into v0; else v0, v1, v2
+  bool packs_item_ids = true;  // in v0; otherwise in v0, v1, v2
   void (*interrupt)(void* context, uint32_t event) = nullptr;
   uint64_t (*clock)(void* context) = nullptr;
   TrapHandler trap_handler;
-  // Traps that come from the driver, which run the handler that is set when they come. nullptr:
-  // there are none.
+  // Traps sent by the driver, which run the handler that is then installed. nullptr: none.
   HostTraps* host_traps = nullptr;
   TrapHandler (*handler_now)(void* context) = nullptr;
-  uint32_t doorbell = 0;     // of the queue; the handler asks for it
-  uint64_t ring_packet = 0;  // the packet's number in the queue's ring
+  uint32_t doorbell = 0;     // of the queue; returned to the handler
+  uint64_t ring_packet = 0;  // the packet's index in the queue's ring
   void* context = nullptr;
   GlobalSync* sync = nullptr;
   const Watch* watch = nullptr;
-  const std::atomic<bool>* stopped = nullptr;  // true: the waves end where they are
-  // Where a debugger may hold the waves, and whether it wants new ones to halt before they begin.
+  const std::atomic<bool>* stopped = nullptr;  // true: waves stop where they are
+  // Where a debugger may hold the waves, and whether it wants new ones to halt at once.
   WaveHold* hold = nullptr;
   bool (*begins_halted)(void* context) = nullptr;
-  // Where the waves read from that is no memory of a GPU: the packet, and arguments that were
-  // copied.
+  // What the waves read outside of GPU memory: the packet, and copied arguments.
   std::vector<OwnMemory> own_memory() const {
     return {{packet, 64}, {kernarg, descriptor.kernarg_bytes}};
   }
@@ -58,27 +56,27 @@ class GroupRunner : sonde::Pinned {
   GroupRunner() = default;
   ~GroupRunner();
 
-  // The group `id` of these sizes, which is this one of its dispatch: makes its waves ready. False
+  // Prepares the waves of group `id`, with these sizes, group `number` of its dispatch. False
   // without memory for them.
   bool begin(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3],
              uint64_t number);
-  // Runs them until the group has ended, or waits. The outcome's detail names what a wave stopped
-  // at.
+  // Runs the waves until the group has ended, or waits. The outcome's detail names the instruction
+  // that a wave stopped at.
   Outcome resume();
   bool is_waiting() const { return is_waiting_; }
-  // One that waits is not gone on with: no debugger sees it any more.
+  // A waiting group will not be continued: debuggers no longer see it.
   void leave();
-  // Instructions of waves so far.
+  // Instructions executed by its waves so far.
   uint64_t executed() const { return executed_; }
-  // The wave that ran last: after a fault the one that faulted.
+  // The wave that ran last; after a fault, the one that faulted.
   const Wave* last() const { return current_; }
 
  private:
   bool prepare(const Launch& launch, uint32_t waves);
   void start(Wave& wave, const Launch& launch, const uint32_t (&size)[3]);
   void run_waves();
-  // What a turn of each wave has come to: a wave that sleeps makes no progress, and where is_halted
-  // a debugger has halted all that could go on.
+  // The result of one turn of each wave: a sleeping wave makes no progress; is_halted: a debugger
+  // has halted all that could run.
   struct Round {
     bool has_progress = false, is_halted = false;
   };
@@ -103,14 +101,14 @@ class GroupRunner : sonde::Pinned {
   uint32_t count_ = 0, rounds_left_ = 0;
   bool is_waiting_ = false;
   StoppedGroup parked_;            // while it waits
-  WaveHold* parked_in_ = nullptr;  // not null: where a debugger sees that
+  WaveHold* parked_in_ = nullptr;  // not null: a debugger sees it there
   Wave* current_ = nullptr;
   void* lds_ = nullptr;
   size_t lds_mapped_ = 0;
   void* private_ = nullptr;
   size_t private_mapped_ = 0;
   uint64_t executed_ = 0;
-  // Of host traps: the instructions to the next place for one, the interval of the last one.
+  // For host traps: the instructions until the next possible one, and the interval of the last.
   uint32_t random_ = 0x9e3779b9, until_host_trap_ = HostTraps::distance(random_);
   int64_t last_host_trap_ = 0;
   bool is_in_host_trap_ = false;

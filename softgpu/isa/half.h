@@ -1,4 +1,4 @@
-// Operations on halves that scalar and packed instructions share.
+// Operations on halves, shared by scalar and packed instructions.
 #pragma once
 
 #ifdef __F16C__
@@ -9,10 +9,10 @@
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 
-// a * b + c as f32, whose last bit is set where the exact sum has more bits: rounded to f16 it is
-// what the exact sum rounds to. The product of two halves is exact, and where the sum of f64 is
-// not, it is too far from where f16 changes to matter: both have no bits below 2^-48, so it is
-// above 2^5 then.
+// a * b + c as f32, with the last bit set if the exact sum has more bits: rounding it to f16 gives
+// the same as rounding the exact sum. The product of two halves is exact. If the f64 sum is not
+// exact, it is above 2^5, because both terms have no bits below 2^-48, and so too far from a
+// rounding boundary of f16 to matter.
 [[gnu::always_inline]] inline f32 odd_sum(f64 product, f64 c) {
   const f64 sum = product + c;
   const f32 near = static_cast<f32>(sum);
@@ -26,11 +26,11 @@ namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
   return Half(odd_sum(f64{a} * f64{b}, f64{c}));
 }
 
-// Whether MODE flushes denormal halves, which the host's own conversion does not.
+// Whether MODE flushes denormal halves, which the host's own conversion does not do.
 inline bool flushes_halves(const Wave& w) { return (w.mode >> 6 & 3) != 3; }
 
-// The halves of 64 words at this place (0, or 16 for the upper ones), with their signs flipped
-// where asked.
+// Widens one half of each of 64 words (shift 0, or 16 for the upper halves), with its sign flipped
+// if requested.
 [[gnu::always_inline]] inline void widen(const Wave& w, const u32* words, int shift, u16 flip,
                                          f32* to) {
   alignas(64) u16 halves[kLanes];

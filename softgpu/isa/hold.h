@@ -1,7 +1,7 @@
 // WaveHold: where the waves of a queue wait while a debugger holds it. Threads that run its groups
-// come by between instructions; the debugger's side waits until all of them are there, saves what
-// their waves are, and lets them go on as they were or as the debugger has changed them. Waves of a
-// kernel that has failed stay in it, as on a GPU, until the queue goes.
+// check in between instructions; the debugger's side waits until all of them are there, saves the
+// waves' state, and lets them continue unchanged or as the debugger has modified them. Waves of a
+// failed kernel stay in it, as on a GPU, until the queue is destroyed.
 #pragma once
 
 #include <atomic>
@@ -22,31 +22,32 @@ namespace softgpu::isa {
 
 class WaveHold {
  public:
-  // For the thread that runs a group. Does not come back from begin() while the queue is held.
+  // For the thread that runs a group. begin() blocks while the queue is held.
   void begin();
   void end();
-  // The same for a group that no thread runs meanwhile, as it waits for others: its waves are there
-  // all the same. `meanwhile`: as of stay(), by any thread that waits while a debugger holds them.
+  // The same for a group that waits for others and has no thread meanwhile: its waves are stopped
+  // all the same. `meanwhile` is as for stay(), and called by any thread that waits while a
+  // debugger holds them.
   void end_parked(const StoppedGroup& group, std::function<void()> meanwhile);
   void begin_parked(const StoppedGroup& group);
   void forget_parked(const StoppedGroup& group);
   bool is_wanted() const { return wanted_.load(std::memory_order_relaxed); }
-  // The group is stopped, and may be changed, until this comes back. `meanwhile` is called now and
-  // then, and must not call this.
+  // The group is stopped, and may be modified, until this returns. `meanwhile` is called
+  // periodically, and must not call this function.
   void stay(const StoppedGroup& group, const std::function<void()>& meanwhile);
-  // No wave of the group can run: until a debugger holds the queue, or it ends.
+  // No wave of the group can run: waits until a debugger holds the queue, or it is destroyed.
   void wait_until_wanted();
-  // A copy of a group whose kernel has failed.
+  // Keeps a copy of a group whose kernel has failed.
   void keep(const StoppedGroup& group);
 
   // For the debugger's side. Waves stop soon after hold(); saved() waits for that, and is empty if
   // they did not.
   void hold();
   std::optional<SavedWaves> saved(std::chrono::milliseconds limit);
-  // Lets them go on. What was saved is taken back from `waves`, unless that is empty.
+  // Lets them continue, with the state in `waves`, unless that is empty.
   void release(std::span<uint8_t> waves);
 
-  // The queue is destroyed: nobody waits any more.
+  // The queue is destroyed: releases all waiters.
   void end_all();
 
  private:
@@ -59,12 +60,12 @@ class WaveHold {
 
   std::atomic<bool> wanted_{false};
   bool ended_ = false;
-  uint32_t running_ = 0;  // groups that have begun, those that stay included
+  uint32_t running_ = 0;  // groups that have begun, including stopped ones
   struct Parked {
     const StoppedGroup* group;
     std::function<void()> meanwhile;
   };
-  // With the lock: comes back when no debugger holds the queue.
+  // Call with the lock; returns when no debugger holds the queue.
   void wait_while_held(std::unique_lock<std::mutex>& lock, const std::function<void()>& meanwhile);
 
   std::list<const StoppedGroup*> staying_;

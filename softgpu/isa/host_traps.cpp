@@ -11,7 +11,7 @@ void HostTraps::stop() {
 
 bool HostTraps::enter(int64_t& last) {
   ++inside_;
-  // Read behind that, so that stop() sees this thread, or this one that it stopped.
+  // Read after that: either stop() sees this thread, or this thread sees that stop() was called.
   const int64_t interval_ns = interval_ns_;
   if (interval_ns != 0) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();

@@ -1,5 +1,5 @@
-// Instructions one by one, from their words as LLVM's assembler makes them, with results worked out
-// by hand. Whole kernels are in softgpu/tests/kernels.
+// Single instructions, with words from LLVM's assembler and results worked out by hand.
+// softgpu/tests/kernels has whole kernels.
 #include <gtest/gtest.h>
 
 #include "isa/test_machine.h"
@@ -64,7 +64,7 @@ const VectorCase kVectorCases[] = {
     {{0x7e041500}, "v_cvt_f16_f32_e32 v2, v0", bits(65520.0F), 0, 0x7c00},
     {{0x7e041500}, "v_cvt_f16_f32_e32 v2, v0", bits(0x1.8p-24F), 0, 0x0002},
     {{0x3e040300}, "v_add_f16_e32 v2, v0, v1", 0xdead3c00, 0xdead3800, 0x3e00},
-    // 1.0009765625^2 + 1.0009765625, rounded once; the other half stays.
+    // 1.0009765625^2 + 1.0009765625, rounded once; the other half is kept.
     {{0xd2060002, 0x04020300}, "v_fma_f16 v2, v0, v1, v0", 0x3c01, 0x3c01, 0x77774002},
     {{0xd38f4002, 0x18020300}, "v_pk_add_f16 v2, v0, v1", kOneTwo, kHalfThree, 0x45003e00},
     {{0xd3814002, 0x10020300},
@@ -116,7 +116,7 @@ TEST(Instructions, VectorWithModifiers) {
   }
 }
 
-// An inline fraction has the width of the operand, of instructions on bits, too.
+// An inline fraction has the width of the operand, in bitwise instructions, too.
 TEST(Instructions, FractionsOfWideOperands) {
   Machine machine;
   EXPECT_EQ(machine.run({0xbe8201f2}), Stop::kEnd);  // s_mov_b64 s[2:3], 1.0
@@ -125,8 +125,8 @@ TEST(Instructions, FractionsOfWideOperands) {
   EXPECT_EQ(machine.wave->s[2], 0x3f800000u);
 }
 
-// The 32 bits of a literal are the lower ones of 64: the upper ones are 0, or its sign where the
-// instruction has one.
+// The 32 bits of a literal are the lower half of a 64-bit operand: the upper half is 0, or the sign
+// in signed instructions.
 TEST(Instructions, LiteralsOfWideOperands) {
   Machine machine;
   EXPECT_EQ(machine.run({0xbe8201ff, 0xffffff2e}), Stop::kEnd);  // s_mov_b64 s[2:3], literal
@@ -224,8 +224,8 @@ TEST(Instructions, PairsOfFloats) {
   EXPECT_EQ(machine.wave->s64(2) & 1, static_cast<uint64_t>(exact >> 64));
 }
 
-// D = A x B + C by the definition, with the layout of AMD's documents: element (i, k) of A is in
-// lane i + 16 k, (k, j) of B in lane j + 16 k, and of D in register i % 4, lane j + 16 (i / 4).
+// D = A x B + C by definition, with the layout of AMD's documents: element (i, k) of A is in lane i
+// + 16 k, (k, j) of B in lane j + 16 k, and (i, j) of D in register i % 4, lane j + 16 (i / 4).
 TEST(Instructions, MatrixOfSixteen) {
   Machine machine;
   const auto a = [](int i, int k) { return static_cast<float>(i * 3 - k * 5 + 1); };
@@ -234,7 +234,7 @@ TEST(Instructions, MatrixOfSixteen) {
     machine.wave->v[0][lane] = bits(a(lane % 16, lane / 16));
     machine.wave->v[1][lane] = bits(b(lane / 16, lane % 16));
   }
-  machine.wave->set64(sonde::gpu::kExec, 1);  // makes no difference
+  machine.wave->set64(sonde::gpu::kExec, 1);  // has no effect
   EXPECT_EQ(machine.run({0xd3c50004, 0x02020300}),
             Stop::kEnd);  // v_mfma_f32_16x16x4f32 v[4:7], v0, v1, 0
   for (int i = 0; i < 16; ++i) {

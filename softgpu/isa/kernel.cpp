@@ -5,8 +5,8 @@
 namespace softgpu::isa {
 namespace {
 
-// As many groups of a dispatch as a large GPU has waves at the same time: what waits for more
-// groups than these waits for ever there, too.
+// As many groups of a dispatch as a large GPU has waves at a time: a kernel that waits for more
+// groups than these would wait forever there, too.
 constexpr size_t kMostWaiting = 4096;
 
 }  // namespace
@@ -65,7 +65,7 @@ Outcome MachineKernel::run_waiting(const std::atomic<bool>& stopped) {
   return outcome;
 }
 
-// nullptr unless there are more than so many.
+// nullptr unless more than `but` groups wait.
 std::unique_ptr<GroupRunner> MachineKernel::take_waiting(size_t but) {
   std::lock_guard lock(mutex_);
   if (waiting_.size() <= but) return nullptr;
@@ -82,7 +82,7 @@ Outcome MachineKernel::go_on(std::unique_ptr<GroupRunner> runner) {
       std::lock_guard lock(mutex_);
       waiting_.push_back(std::move(runner));
     }
-    sched_yield();  // perhaps for a group on another thread
+    sched_yield();  // it may wait for a group on another thread
     return outcome;
   }
   executed_ += runner->executed() - before;

@@ -1,5 +1,5 @@
-// MachineKernel: a dispatch as the executor runs it from machine code. Engine: the programs that
-// are loaded, decoded as far as they have run. One engine for each device; thread-safe.
+// MachineKernel: a dispatch that the executor runs from machine code. Engine: the loaded programs,
+// decoded as far as they have run. One engine per device; thread-safe.
 #pragma once
 
 #include <deque>
@@ -18,10 +18,10 @@ class Engine {
  public:
   // `coverage` may be nullptr.
   explicit Engine(std::unique_ptr<Coverage> coverage = nullptr) : coverage_(std::move(coverage)) {}
-  // The code at this place, as it is now.
+  // The current code at this place.
   std::shared_ptr<Program> program(sonde::gpu::Architecture architecture, uint64_t begin,
                                    uint64_t bytes);
-  // For a thread, until it is given back.
+  // For one thread, until it is given back.
   std::unique_ptr<GroupRunner> take_runner();
   void give_back(std::unique_ptr<GroupRunner> runner);
   GlobalSync& sync() { return sync_; }
@@ -29,7 +29,7 @@ class Engine {
  private:
   const std::unique_ptr<Coverage> coverage_;
   std::mutex mutex_;
-  std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;  // by their begin
+  std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;  // by begin address
   std::vector<std::unique_ptr<GroupRunner>> runners_;
   GlobalSync sync_;
 };
@@ -55,7 +55,8 @@ class MachineKernel : public GroupCode {
   Launch launch_;
   std::atomic<uint64_t> executed_{0};
   std::mutex mutex_;
-  std::deque<std::unique_ptr<GroupRunner>> waiting_;  // groups that have begun; under the mutex
+  // Groups that have begun; protected by the mutex.
+  std::deque<std::unique_ptr<GroupRunner>> waiting_;
 };
 
 }  // namespace softgpu::isa

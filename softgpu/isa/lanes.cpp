@@ -5,7 +5,7 @@ namespace {
 
 constexpr f64 kConstants[] = {0.5, -0.5, 1, -1, 2, -2, 4, -4, 0.15915494309189532};
 
-// The lane a DPP operand comes from, or -1.
+// The lane that a DPP operand comes from, or -1.
 constexpr int source_lane(unsigned control, int lane) {
   const int row = lane & ~15, in_row = lane & 15, amount = static_cast<int>(control & 15);
   if (control <= 0xff) return (lane & ~3) | static_cast<int>(control >> (lane & 3) * 2 & 3);
@@ -39,7 +39,7 @@ constexpr int source_lane(unsigned control, int lane) {
   }
   return lane;
 }
-// The same for each control, ready to be used.
+// The same for each control, precomputed.
 struct SourceLanes {
   i8 of[0x200][kLanes];
   constexpr SourceLanes() : of{} {
@@ -50,7 +50,7 @@ struct SourceLanes {
 };
 constexpr SourceLanes kSourceLanes;
 
-// Lanes whose row and bank of four may be written.
+// The lanes in writable rows and banks of four.
 u64 writable_lanes(unsigned row_mask, unsigned bank_mask) {
   u64 in_row = 0, made = 0;
   for (unsigned bank = 0; bank < 4; bank++) in_row |= (bank_mask >> bank & 1) * u64{15} << 4 * bank;
@@ -63,7 +63,7 @@ u64 writable_lanes(unsigned row_mask, unsigned bank_mask) {
 u64 wide_constant(const Wave& w, const Op& op, unsigned n, WideKind kind) {
   const bool is_float = kind == WideKind::kFloat;
   if (n <= 208) return static_cast<u64>(i64{static_cast<i32>(w.s[n])});
-  // A fraction has 64 bits for instructions on bits and integers, too.
+  // A fraction has 64 bits in bitwise and integer instructions, too.
   if (n >= sonde::gpu::kHalf && n < sonde::gpu::kHalf + 9) {
     return as<u64>(kConstants[n - sonde::gpu::kHalf]);
   }

@@ -1,9 +1,9 @@
-// What instructions on all lanes are made of: operands as arrays of 64 values, functions applied to
-// them, results merged under EXEC. Loops over the lanes are plain, so that compilers vectorise
+// The building blocks of vector instructions: operands as arrays of 64 values, functions applied to
+// them, results merged under EXEC. Loops over the lanes are simple, so that compilers vectorise
 // them.
 //
 // Compiled several times, for different instruction sets of the host: so all of it is in a
-// namespace of the level, and nothing here instantiates a template of the standard library.
+// namespace per level, and nothing here instantiates a template of the standard library.
 #pragma once
 
 #include <utility>
@@ -36,10 +36,10 @@ template <class To, class From>
   return __builtin_bit_cast(To, from);
 }
 
-// IEEE's 16-bit number. Sums, products, quotients and roots of two computed as f32 and rounded
-// again are correctly rounded. Rounding and flushing are those of MXCSR, so of the wave's MODE: a
-// number far larger takes the bits away that f16 has not, and numbers that are denormal as f16 are
-// denormal as f32, too, once they are 2^112 times smaller.
+// An IEEE 16-bit number. Sums, products, quotients and roots of two, computed as f32 and rounded
+// again, are correctly rounded. Rounding and flushing follow MXCSR, and thereby the wave's MODE:
+// adding a much larger number removes the bits that f16 lacks, and f16 denormals become f32
+// denormals when scaled down by 2^112.
 struct Half {
   u16 bits;
   Half() = default;
@@ -50,7 +50,7 @@ struct Half {
     exponent = exponent < 113U << 23 ? 113U << 23 : exponent > 143U << 23 ? 143U << 23 : exponent;
     const f32 far = as<f32>(sign | (exponent + (13U << 23)));
     const u32 usual = (as<u32>((value + far - far) * 0x1p-112F) & 0x7fffffff) >> 13;
-    // Infinite, or the largest number where numbers are rounded to what is smaller.
+    // Infinite, or the largest number if rounding is towards smaller magnitudes.
     const u32 beyond = as<u32>(as<f32>(sign | 0x7f7fffff) * 2) << 1 == 0xff000000 ? 0x7c00 : 0x7bff;
     u32 made = x >= 0x47800000 ? beyond : usual;
     made = x == 0x7f800000 ? 0x7c00 : made;
@@ -92,7 +92,7 @@ template <class T>
 using Raw = typename RawOf<sizeof(T)>::Type;
 template <class T>
 constexpr Raw<T> kSign = static_cast<Raw<T>>(Raw<T>{1} << (sizeof(T) * 8 - 1));
-template <class T>  // the bit by which a NaN is a quiet one
+template <class T>  // the quiet bit of a NaN
 constexpr Raw<T> kQuiet = static_cast<Raw<T>>(Raw<T>{1} << (sizeof(T) == 2   ? 9
                                                             : sizeof(T) == 4 ? 22
                                                                              : 51));
@@ -101,14 +101,14 @@ template <class T>
   return as<T>(static_cast<Raw<T>>(as<Raw<T>>(nan) | kQuiet<T>));
 }
 
-// Clamping: with MODE's DX10_CLAMP NaN becomes zero.
+// Clamping: with MODE's DX10_CLAMP, NaN becomes zero.
 [[gnu::always_inline]] inline bool keeps_nan(const Wave& w) { return (w.mode >> 8 & 1) == 0; }
 template <class T>
 [[gnu::always_inline]] inline T to_unit(T x, bool keeps) {
   return x > 0 ? (x < 1 ? x : T(1)) : keeps && x != x ? x : T(0);
 }
 
-// Scalar operands.
+// ---- scalar operands ----
 
 [[gnu::always_inline]] inline u32 scalar(const Wave& w, const Op& op, unsigned n) {
   if (n < 251) return w.s[n];
@@ -124,7 +124,7 @@ template <class T>
   }
   return 0;
 }
-// How an operand of 64 bits is meant: that decides what becomes of a literal's 32 bits.
+// The type of a 64-bit operand, which determines how a 32-bit literal is extended.
 enum class WideKind { kBits, kSigned, kFloat };
 template <class T>
 constexpr WideKind kWideKind = kIsFloat<T>           ? WideKind::kFloat
@@ -150,11 +150,11 @@ T scalar_as(const Wave& w, const Op& op, unsigned n) {
   }
 }
 
-// What SDWA and DPP make of a row. permute() also says which lanes have a value.
+// Apply SDWA and DPP to a row. permute() also returns which lanes have a value.
 void select_part(unsigned selection, bool is_signed, const u32* from, u32* to);
 void permute(const Wave& w, const Op& op, const u32* from, u32* to, u64& mask);
 
-// A source as 64 values; `mask` loses the lanes that DPP does not write.
+// A source as 64 values; removes lanes from `mask` that DPP does not write.
 template <class T>
 struct Source {
   const T* p;
@@ -235,7 +235,7 @@ struct Source {
   }
 };
 
-// Results.
+// ---- results ----
 
 [[gnu::always_inline]] inline void store_row(Wave& w, unsigned row, const u32* x, u64 mask) {
   u32* to = w.v[row & 511];
@@ -252,8 +252,8 @@ struct Source {
   }
 }
 
-// Of 16-bit instructions: on gfx9 most clear the other half as older GPUs do; those that gfx9 gave
-// op_sel or a new opcode keep it, and so do v_mac, v_madmk and v_madak.
+// For 16-bit instructions: on gfx9 most clear the other half, as older GPUs do; those with op_sel
+// or a new opcode on gfx9 keep it, and so do v_mac, v_madmk and v_madak.
 enum class HighHalf : u8 { kCleared, kKept };
 void store_part(Wave& w, const Op& op, const u32* x, u64 mask, HighHalf high);
 
@@ -317,8 +317,8 @@ template <class F>
   for (; mask; mask &= mask - 1) f(__builtin_ctzll(mask));
 }
 
-// out[lane] = f(lane, a, b, ...) with the instruction's sources, whose types are A...; `mask` loses
-// the lanes that DPP does not write.
+// out[lane] = f(lane, a, b, ...) with the instruction's sources, whose types are A...; removes
+// lanes from `mask` that DPP does not write.
 
 template <class R, class F, class... S>
 [[gnu::always_inline]] inline void fill_lanes(R* out, F& f, const S&... sources) {
@@ -334,7 +334,7 @@ template <class... A, class R, class F>
   fill_from<A...>(w, op, mask, out, f, std::make_integer_sequence<int, sizeof...(A)>{});
 }
 
-// The same, and these are the instruction's result, of type R. Returns the lanes that it has.
+// The same, stored as the instruction's result, of type R. Returns the lanes written.
 template <class R, class... A, class F>
 [[gnu::always_inline]] inline u64 store_computed(Wave& w, const Op& op, F f,
                                                  HighHalf high = HighHalf::kCleared) {
@@ -346,7 +346,7 @@ template <class R, class... A, class F>
 }
 
 // f(a), f(a, b), f(a, b, c) on all lanes; the types are those of f's parameters and result. The
-// function is its type: a lambda without captures.
+// function is passed as a type: a lambda without captures.
 
 template <class F, HighHalf high, class R, class... A>
 void apply(Wave& w, const Op& op) {
@@ -377,7 +377,8 @@ Handler accumulating(F) {
   return accumulating_of<high, F>(&F::operator());
 }
 
-// Sums and the like of integers, in the range of R: F computes them in 64 bits.
+// Integer sums and the like: F computes them in 64 bits, and clamp saturates them to the range of
+// R.
 template <class F, HighHalf high, class R, class... A>
 void apply_clamped(Wave& w, const Op& op) {
   constexpr bool is_signed = R(-1) < R(0);
@@ -390,7 +391,7 @@ void apply_clamped(Wave& w, const Op& op) {
   };
   store_computed<R, A...>(w, op, clamped, high);
 }
-// F where the instruction has no clamp, and Exact where it has.
+// Uses F if the instruction has no clamp, and Exact if it has.
 template <class F, class Exact, HighHalf high, class R, class... A>
 void apply_either(Wave& w, const Op& op) {
   if (op.mods.clamp) {
@@ -408,13 +409,13 @@ Handler clamped(F) {
   return apply_either<Cut<F, T>, F, high, T, T, T>;
 }
 
-// Of both sizes.
+// For f32 and f64.
 inline f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 inline f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 inline f32 scaled(f32 x, int by) { return __builtin_ldexpf(x, by); }
 inline f64 scaled(f64 x, int by) { return __builtin_ldexp(x, by); }
 
-// What each file of instructions adds.
+// The instructions that each file adds.
 void add_scalar(Table& table);
 void add_scalar_memory(Table& table);
 void add_control(Table& table);

@@ -1,5 +1,5 @@
-// Sums of absolute differences, coordinates on cubes, and branches with a stack. The words are
-// those of LLVM's assembler.
+// Sums of absolute differences, cube coordinates, and branches with a stack. The words are from
+// LLVM's assembler.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ struct CubeCase {
 };
 
 TEST(Media, CubeCoordinates) {
-  // Faces +x, -x, +y, -y, +z, -z; at equal sizes z is before y and y before x.
+  // Faces +x, -x, +y, -y, +z, -z; at equal magnitudes z precedes y, and y precedes x.
   const CubeCase cases[] = {{4, 1, 2, 0, 8, -2, -1},   {-4, 1, 2, 1, -8, 2, -1},
                             {1, 4, 2, 2, 8, 1, 2},     {1, -4, 2, 3, -8, 1, -2},
                             {1, 2, 4, 4, 8, 1, -2},    {1, 2, -4, 5, -8, -1, -2},
@@ -83,8 +83,8 @@ TEST(Media, CubeCoordinates) {
   }
 }
 
-// Lanes of the condition add 4, the others 2, then all add 1, by a stack of branches. Which lanes
-// go on behind the join the program says itself:
+// Lanes of the condition add 4, the others 2, then all add 1, using the branch stack. The program
+// itself sets the lanes that continue after the join:
 //   s_mov_b64 s[14:15], exec; s_cbranch_i_fork s[8:9], then; v_add_u32 v1, 2, v1; s_branch join
 //   then: v_add_u32 v1, 4, v1
 //   join: s_cbranch_join s12; s_mov_b64 exec, s[14:15]; v_add_u32 v1, 1, v1
@@ -108,7 +108,7 @@ TEST(Branches, ForkAndJoin) {
   }
 }
 
-// The smaller part goes first; the address of the other part is in a register.
+// The smaller part goes first; the other part's address is in a register.
 TEST(Branches, ForkToRegister) {
   // s_getpc_b64 s[10:11]; s_add_u32 s10, s10, 20; s_cbranch_g_fork s[8:9], s[10:11]; s_nop; s_nop;
   // s_endpgm; s_endpgm

@@ -1,20 +1,19 @@
-// How loads and stores move between registers and memory, for flat, buffer and LDS instructions.
+// Moving data between registers and memory, for flat, buffer and LDS instructions.
 #pragma once
 
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 
-// The dwords of a lane: `stride` bytes from one to the next. Private memory keeps the dwords of all
-// lanes beside each other. Without a place (address 0 is one, if none that is mapped) loads give
-// zero and stores do nothing.
+// The dwords of a lane, `stride` bytes apart. Private memory interleaves the dwords of all lanes.
+// Without an address (0 counts as one, if it is not mapped), loads give zero and stores do nothing.
 struct Place {
   u8* p = nullptr;
   u32 stride = 0;
   bool exists() const { return stride != 0; }
 };
 
-// Where in the wave's private memory; a place outside stops the wave.
+// An address in the wave's private memory; an address outside stops the wave.
 inline Place private_place(Wave& w, u64 offset, int lane, u32 bytes) {
   if (offset + bytes > w.group->private_bytes) {
     w.stop = Stop::kMemoryViolation;
@@ -29,7 +28,7 @@ inline Place lds_place(const Wave& w, u32 address, u32 bytes) {
   return {w.group->lds + address, 4};
 }
 
-// Bytes of one lane. Private memory that is not aligned goes over to the next dword.
+// The bytes of one lane. Unaligned accesses to private memory continue in the next dword.
 template <u32 bytes>
 [[gnu::always_inline]] inline void get(const Place& from, void* to) {
   if (from.stride == 4) {
@@ -55,12 +54,12 @@ template <u32 bytes>
   }
 }
 
-// What a load makes of the bytes of a lane, what a store takes: T is in memory.
+// How a load extends the bytes of a lane, or what a store takes: T is the type in memory.
 enum class Into : u8 {
   kWhole,
   kLow,
   kHigh
-};  // the register, or half of it and the other half stays
+};  // the register, or half of it while the other half is kept
 
 template <class T, int count, Into into>
 [[gnu::always_inline]] inline void load_lane(Wave& w, unsigned row, int lane, const Place& from) {
@@ -102,7 +101,7 @@ template <class T, int count, Into from_half>
   }
 }
 
-// The dwords of all lanes, one lane after the other.
+// The dwords of all lanes, contiguous.
 template <int count>
 [[gnu::always_inline]] inline void load_row(Wave& w, unsigned row, const void* from) {
   alignas(64) u32 got[kLanes * count];
@@ -122,7 +121,7 @@ template <int count>
   __builtin_memcpy(to, given, sizeof(given));
 }
 
-// Loads into LDS instead of a register: a dword of each lane after the other, behind M0 and the
+// Loads into LDS instead of a register: contiguous dwords, one per lane, at M0 plus the
 // instruction's offset.
 template <class T>
 void copy_to_lds(Wave& w, const Op& op, int lane, const Place& from) {
@@ -134,8 +133,8 @@ void copy_to_lds(Wave& w, const Op& op, int lane, const Place& from) {
   if (to.exists()) put<4>(to, &wide);
 }
 
-// maker.load<T, count, into>(name), maker.store<...>(name) for each width, as flat and buffer
-// instructions name them.
+// maker.load<T, count, into>(name), maker.store<...>(name) for each width, with the names of flat
+// and buffer instructions.
 template <class Maker>
 void each_transfer(Maker& maker) {
   maker.template load<u8, 1, Into::kWhole>("load_ubyte");

@@ -1,6 +1,6 @@
-// Instructions of memory that compilers of C++ seldom make: typed buffers, scalar atomics, loads
-// into LDS, GDS. The words are those of LLVM's assembler, the expected values follow from the
-// definitions of the formats.
+// Memory instructions that C++ compilers rarely emit: typed buffers, scalar atomics, loads into
+// LDS, GDS. The words are from LLVM's assembler; the expected values follow from the definitions of
+// the formats.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,8 +10,8 @@
 namespace softgpu::isa {
 namespace {
 
-// A wave with a structured buffer in s[0:3] of elements of `stride` bytes, of which lane n takes
-// the n-th: v0 is the index.
+// A wave with a structured buffer in s[0:3], with elements of `stride` bytes, of which lane n
+// accesses the n-th: v0 is the index.
 struct BufferMachine : Machine {
   std::vector<uint32_t> memory = std::vector<uint32_t>(256);
 
@@ -20,7 +20,7 @@ struct BufferMachine : Machine {
     wave->s[0] = static_cast<uint32_t>(base);
     wave->s[1] = static_cast<uint32_t>(base >> 32) | stride << 16;
     wave->s[2] = records;
-    wave->s[3] = word3;  // X, Y, Z, W stay in their places
+    wave->s[3] = word3;  // X, Y, Z, W are not swizzled
     for (uint32_t lane = 0; lane < kLanes; ++lane) wave->v[0][lane] = lane;
   }
   void give(unsigned row, std::initializer_list<uint32_t> values) {
@@ -39,13 +39,13 @@ TEST(Memory, TypedLoadsConvertEachFormat) {
   EXPECT_EQ(packed.wave->v[6][0], 0u);
   EXPECT_EQ(number(packed.wave->v[7][0]), 1.0F);
   EXPECT_EQ(number(packed.wave->v[7][1]), static_cast<float>(1.0 / 3));
-  EXPECT_EQ(packed.wave->v[7][8], 0u);  // behind the last record
+  EXPECT_EQ(packed.wave->v[7][8], 0u);  // beyond the last record
 
   packed.memory[0] = 0x817f80c0;
   // tbuffer_load_format_xyzw ... format:[BUF_DATA_FORMAT_8_8_8_8,BUF_NUM_FORMAT_SNORM] idxen
   packed.run({0xe8d1a000, 0x80000400});
   EXPECT_EQ(number(packed.wave->v[4][0]), static_cast<float>(-64.0 / 127));
-  EXPECT_EQ(number(packed.wave->v[5][0]), -1.0F);  // -128 is -1 as well
+  EXPECT_EQ(number(packed.wave->v[5][0]), -1.0F);  // -128 also gives -1
   EXPECT_EQ(number(packed.wave->v[6][0]), 1.0F);
   EXPECT_EQ(number(packed.wave->v[7][0]), -1.0F);
 
@@ -74,9 +74,9 @@ TEST(Memory, TypedStoresConvertRoundAndClamp) {
   // tbuffer_store_format_xy v[4:5], v0, s[0:3], 0 format:[16_16_16_16,UINT] idxen
   EXPECT_EQ(eight.run({0xea62a000, 0x80000400}), Stop::kEnd);
   EXPECT_EQ(eight.memory[0], 0x0005ffffu);
-  EXPECT_EQ(eight.memory[1], 0xffffffffu);  // what the instruction lacks is its first component
+  EXPECT_EQ(eight.memory[1], 0xffffffffu);  // missing components repeat the first one
   EXPECT_EQ(eight.memory[2 * 7], 0x0005ffffu);
-  EXPECT_EQ(eight.memory[2 * 8], 0u);  // behind the last record
+  EXPECT_EQ(eight.memory[2 * 8], 0u);  // beyond the last record
 
   BufferMachine four(4);
   four.give(4, {bits(0.5F), bits(2), bits(-1), 0x7fc00000});
@@ -135,7 +135,7 @@ TEST(Memory, LoadsIntoLds) {
   };
   for (uint32_t i = 0; i < 256; ++i) machine.memory[i] = 1000 + i;
   for (uint32_t lane = 0; lane < kLanes; ++lane) machine.wave->v[0][lane] = 4 * (63 - lane);
-  machine.wave->s[sonde::gpu::kM0] = 0xabc00010;  // 16 bits count
+  machine.wave->s[sonde::gpu::kM0] = 0xabc00010;  // only the lower 16 bits count
   machine.wave->set64(sonde::gpu::kExec, 0x8000000000000001);
   // buffer_load_dword v0, s[0:3], 0 offen offset:8 lds
   EXPECT_EQ(machine.run({0xe0511008, 0x80000000}), Stop::kEnd);
@@ -150,11 +150,11 @@ TEST(Memory, LoadsIntoLds) {
   machine.fill(1, static_cast<uint32_t>(at >> 32));
   machine.run({0xdc48a000, 0x007f0000});  // global_load_ushort v[0:1], off lds
   EXPECT_EQ(lds_at(16), 1040u);
-  // flat_load_dword with its LDS bit is no instruction.
+  // flat_load_dword with the LDS bit is not an instruction.
   EXPECT_EQ(machine.run({0xdc502000, 0x00000000}), Stop::kUnknownInstruction);
 }
 
-// Lanes that lie one after the other in memory, all but one, and some of them.
+// Lanes that are contiguous in memory, all but one, and only some of them.
 TEST(Memory, RowsAreLikeAnyOtherLanes) {
   for (const unsigned odd : {64u, 5u}) {
     for (const uint64_t exec : {~uint64_t{0}, ~uint64_t{4}}) {
@@ -238,7 +238,7 @@ TEST(Memory, ScalarBuffersAndScratch) {
   EXPECT_EQ(machine.memory[2], 0u);
   EXPECT_EQ(machine.memory[3], 1u);
   EXPECT_EQ(machine.wave->s[4], 42u);
-  machine.wave->s[2] = 12;  // now the second half is outside
+  machine.wave->s[2] = 12;  // now the second half is out of bounds
   machine.wave->set64(4, 0x0000000700000006);
   machine.run({0xc0660100, 0x00000008});  // s_buffer_store_dwordx2 s[4:5], s[0:3], 0x8
   EXPECT_EQ(machine.memory[2], 6u);

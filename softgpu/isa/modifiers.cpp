@@ -27,7 +27,7 @@ bool gives_float(std::string_view name) {
   return false;
 }
 
-// Sums and the like, which stay within the range of their result.
+// Sums and the like, which clamp saturates to the range of their result.
 bool saturates(std::string_view name) {
   constexpr std::string_view kSums[] = {
       "v_add_",    "v_addc_",   "v_sub",   "v_mad_",    "v_sad_",   "v_msad_",
@@ -41,7 +41,7 @@ bool saturates(std::string_view name) {
 bool honours_modifiers(const Op& op) {
   const std::string_view name = op.opcode->name;
   const bool is_packed = op.opcode->format == Format::kVop3p, is_float = gives_float(name);
-  // Of a comparison clamp is about exceptions.
+  // In a comparison, clamp concerns exceptions.
   if (op.mods.clamp && !is_float && !saturates(name) && !name.starts_with("v_cmp")) return false;
   if (op.mods.omod != 0 && !is_float) return false;
   if (!is_packed) return true;

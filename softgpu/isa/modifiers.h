@@ -1,12 +1,12 @@
-// Modifiers that an instruction can be written with, but whose meaning nobody has documented: waves
-// stop there as at an instruction that is not known, rather than compute something else.
+// Modifiers that can be encoded, but whose meaning is undocumented: waves stop there as at an
+// unknown instruction, rather than compute something else.
 #pragma once
 
 #include "isa/op.h"
 
 namespace softgpu::isa {
 
-// Whether the function for an instruction does what all of its modifiers say.
+// Whether the instruction's function implements all of its modifiers.
 bool honours_modifiers(const Op& op);
 
 }  // namespace softgpu::isa

@@ -1,6 +1,6 @@
 // SDWA, DPP, signs, clamp, output multipliers, literals and the long encoding, on every instruction
-// that has them: each must give what the plain instruction gives for sources changed here before
-// it, with its result changed here behind it.
+// that has them: the result must equal that of the plain instruction, with the sources modified
+// here before it and the result modified here after it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ unsigned source_registers(const Opcode& opcode) {
   }
   return 0;
 }
-// Those that are not one lane after the other, or have no sources, or no other form.
+// Instructions across lanes, without sources, or without another form.
 bool is_left_out(const Opcode& opcode) {
   for (const char* name : {"v_nop", "v_clrexcp", "v_readfirstlane_b32", "v_swap_b32",
                            "v_accvgpr_mov_b32", "v_pk_fmac_f16"}) {
@@ -48,7 +48,7 @@ bool is_left_out(const Opcode& opcode) {
 bool has_own_literal(const Opcode& opcode) {
   return has(opcode, "v_madmk") || has(opcode, "v_madak");
 }
-// What the first source is, by the name: conversions have it last.
+// The type of the first source, by the name: conversions have it last.
 bool takes_float(const Opcode& opcode) {
   if (has(opcode, "v_cvt_")) {
     if (has(opcode, "v_cvt_norm") || has(opcode, "v_cvt_pk")) return true;
@@ -93,7 +93,7 @@ Words plain(const Opcode& opcode) {
   return words;
 }
 
-// Numbers of all kinds: small and large integers, floats and halves near 1, any bits.
+// Numbers of all kinds: small and large integers, floats and halves near 1, random bits.
 void fill_registers(Machine& machine, unsigned seed) {
   std::mt19937 random(seed);
   for (unsigned row = 0; row < 24; ++row) {
@@ -118,7 +118,8 @@ void fill_registers(Machine& machine, unsigned seed) {
   machine.wave->set64(sonde::gpu::kExec, kExec);
 }
 
-// Runs `plain` on sources that `before` changed, and expects what `words` give, after `after`.
+// Runs `same_as` on sources changed by `before`, and expects the result of `words`, changed by
+// `after`.
 void expect_same(const Opcode& opcode, const Words& words, const Words& same_as, const char* what,
                  const std::function<void(Wave&)>& before,
                  const std::function<void(Wave&, const Wave&)>& after) {
@@ -169,7 +170,7 @@ TEST(Modifiers, SdwaTakesAndGivesParts) {
                         {4, 0, 6, 0, 2, 1}, {3, 1, 5, 1, 1, 0}, {0, 2, 2, 0, 3, 1}};
   unsigned tested = 0;
   for (const Opcode* opcode : opcodes()) {
-    // The dot products with their result as a source, and these, have no such form.
+    // Dot products that accumulate into a source, and these, have no such form.
     if (is_wide(*opcode) || has_own_literal(*opcode) || has(*opcode, "v_dot") ||
         has(*opcode, "_fmac_"))
       continue;
@@ -201,7 +202,7 @@ TEST(Modifiers, SdwaTakesAndGivesParts) {
   EXPECT_GT(tested, 200u);
 }
 
-// The lane that a lane's source comes from; -1 where there is none.
+// The lane that a lane's source comes from; -1 if there is none.
 int source_of(unsigned control, int lane) {
   const int row = lane / 16 * 16, n = lane % 16;
   switch (control) {
@@ -285,7 +286,7 @@ TEST(Modifiers, LiteralsAreRegistersWithThatValue) {
   }
 }
 
-// The long form of an instruction, with VCC where the short one has it.
+// The long form of an instruction, with VCC where the short form implies it.
 const Opcode* long_form(const Opcode& opcode) {
   for (const Opcode& other : sonde::gpu::all_opcodes()) {
     if (other.format == Format::kVop3 && other.name == opcode.name && (other.architectures & 4))
@@ -352,7 +353,7 @@ TEST(Modifiers, SignsOfSources) {
   EXPECT_GT(tested, 130u);
 }
 
-// What clamp and the output multiplier make of a result, of the type that the name ends with.
+// The effect of clamp and the output multiplier on a result, of the type at the end of the name.
 struct ResultChange {
   uint32_t clamp, omod;
   bool is_double;
@@ -381,7 +382,7 @@ struct ResultChange {
   }
 };
 
-// Arithmetic of f32 and f64 whose name ends with the type.
+// f32 and f64 arithmetic whose name ends with the type.
 TEST(Modifiers, ClampAndMultipliersOfResults) {
   unsigned tested = 0;
   for (const Opcode* opcode : opcodes()) {
@@ -403,7 +404,7 @@ TEST(Modifiers, ClampAndMultipliersOfResults) {
   EXPECT_GT(tested, 25u);
 }
 
-// Those with three sources that no table of definitions has (tests/instructions).
+// Instructions with three sources that no table of definitions (tests/instructions) covers.
 TEST(Modifiers, OfInstructionsWithThreeSources) {
   unsigned tested = 0;
   for (const Opcode& opcode : sonde::gpu::all_opcodes()) {
@@ -443,7 +444,7 @@ TEST(Modifiers, ScalarLiteralsAreRegistersWithThatValue) {
   for (const Opcode& opcode : sonde::gpu::all_opcodes()) {
     const bool is_scalar = opcode.format == Format::kSop1 || opcode.format == Format::kSop2 ||
                            opcode.format == Format::kSopc;
-    // Not what goes elsewhere, or says what vector instructions do.
+    // Excludes branches and the like, and what affects vector instructions.
     if (!is_scalar || is_left_out(opcode) || source_registers(opcode) == 0 || has(opcode, "pc_") ||
         has(opcode, "fork") || has(opcode, "join") || has(opcode, "rfe") || has(opcode, "s_set") ||
         has(opcode, "s_movrels"))
@@ -458,7 +459,7 @@ TEST(Modifiers, ScalarLiteralsAreRegistersWithThatValue) {
       Machine tested_machine, expected;
       for (Machine* each : {&tested_machine, &expected}) {
         for (uint32_t i = 0; i < 32; ++i) each->wave->s[i] = 0x1234567 * (i + 3);
-        each->wave->s[2] = 0x70009;  // a place and a size of bits
+        each->wave->s[2] = 0x70009;  // offset and size of a bit field
         each->wave->scc = literal & 1;
       }
       const bool is_signed = has(opcode, "_i64") && literal >> 31;

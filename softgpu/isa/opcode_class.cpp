@@ -41,7 +41,7 @@ unsigned number_at(Name text, size_t& at) {
   return value;
 }
 
-// "v_mfma_f32_32x32x4bf16_1k": the sources' type comes after the three sizes.
+// "v_mfma_f32_32x32x4bf16_1k": the type of the sources follows the three sizes.
 void classify_mfma(const Opcode& opcode, OpcodeClass& made) {
   made.add(counter::SQ_INSTS_MFMA);
   const Name name = opcode.name;
@@ -61,7 +61,8 @@ void classify_mfma(const Opcode& opcode, OpcodeClass& made) {
   if (rows * columns == 0) made.mops_each = 0;
 }
 
-// Whether it adds, multiplies, ...: 0 to 3, in the order of the counters; -1 if none of these.
+// The kind of operation (add, multiply, ...): 0 to 3, in the order of the counters; -1 if none of
+// these.
 int operation_of(Name verb) {
   if (begins(verb, {"add_f", "sub_f", "subrev_f"})) return 0;
   if (begins(verb, {"mul_f", "mul_legacy_f"})) return 1;
@@ -87,7 +88,7 @@ void classify_valu(const Opcode& opcode, OpcodeClass& made) {
   if (verb.starts_with("pk_")) verb.remove_prefix(3);
   if (verb.starts_with("mfma_")) return classify_mfma(opcode, made);
   if (verb.starts_with("cvt_")) return made.add(counter::SQ_INSTS_VALU_CVT);
-  // v_fma_mixlo_f16, v_mad_mix_f32: fused all the same.
+  // v_fma_mixlo_f16, v_mad_mix_f32: fused as well.
   const Name type = first_type(verb);
   if (type == "i32" || type == "u32" || type == "i24" || type == "u24")
     made.add(counter::SQ_INSTS_VALU_INT32);
@@ -126,7 +127,7 @@ void classify_scalar_memory(Name name, OpcodeClass& made) {
 }
 
 void classify_lds(Name name, OpcodeClass& made) {
-  // Not memory: lanes give each other values.
+  // Not memory: lanes exchange values.
   if (begins(name, {"ds_bpermute", "ds_permute", "ds_swizzle", "ds_nop", "ds_gws"})) return;
   made.space = Space::kLds;
   made.access = begins(name, {"ds_read"})    ? Access::kLoad

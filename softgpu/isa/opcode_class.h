@@ -1,5 +1,5 @@
-// OpcodeClass: what hardware counters count an opcode as, and what memory it touches, found from
-// its name and format alone. The rules are those of counters/counters.inc.
+// OpcodeClass: how hardware counters count an opcode, and what memory it accesses, derived from its
+// name and format alone. The rules are those of counters/counters.inc.
 #pragma once
 
 #include <array>
@@ -14,22 +14,22 @@ enum class Space : uint8_t { kNone, kScalar, kLds, kFlat, kGlobal, kScratch, kBu
 enum class Access : uint8_t { kNone, kLoad, kStore, kAtomic };
 
 struct OpcodeClass {
-  std::array<counter::Id, 6> counters{};  // one more for each execution
+  std::array<counter::Id, 6> counters{};  // incremented at each execution
   uint8_t count = 0;
   bool is_valu = false;
   uint8_t passes = 1;  // quad-cycles of a VALU instruction
   Space space = Space::kNone;
   Access access = Access::kNone;
-  uint8_t bytes = 0;      // of a lane, at one place
-  uint8_t places = 1;     // ds_read2 and the like have two
-  uint16_t distance = 0;  // of these, a unit of their offsets in bytes
+  uint8_t bytes = 0;      // per lane, at one address
+  uint8_t places = 1;     // ds_read2 and the like have two addresses
+  uint16_t distance = 0;  // unit of their offsets, in bytes
   counter::Id mops = counter::kCount;
   uint16_t mops_each = 0;
 
   void add(counter::Id id) { counters[count++] = id; }
 };
 
-// Of an entry of gpu::all_opcodes().
+// For an entry of gpu::all_opcodes().
 const OpcodeClass& class_of(const sonde::gpu::Opcode& opcode);
 
 }  // namespace softgpu::isa

@@ -1,5 +1,5 @@
-// Buffer instructions: memory by a descriptor in four SGPRs, raw, structured or swizzled. What is
-// outside reads as zero and is not written.
+// Buffer instructions: memory described by four SGPRs, raw, structured or swizzled. Out of bounds,
+// reads give zero and writes are dropped.
 #include "isa/atomics.h"
 #include "isa/buffer.h"
 
@@ -35,7 +35,7 @@ struct Transfers {
     each(w.exec(), [&](int l) { copy_to_lds<T>(w, op, l, place_of(w, op, buffer, l, sizeof(T))); });
   }
 
-  // The dwords of other strides than those of memory.h one after the other.
+  // Handles strides that memory.h does not, dword by dword.
   template <class T, int count, Into half, bool is_load>
   static void move(Wave& w, unsigned row, int lane, const Place& at) {
     if (!at.exists() || count == 1 || at.stride == 4 || at.stride == 256) {

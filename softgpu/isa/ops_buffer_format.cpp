@@ -1,12 +1,12 @@
 // Typed buffer instructions: they convert between registers and the elements of a buffer, whose
-// format the instruction (tbuffer_*) or the buffer's descriptor (buffer_*_format_*) says.
+// format is in the instruction (tbuffer_*) or in the buffer's descriptor (buffer_*_format_*).
 #include "isa/buffer.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
-// Bits of the components X, Y, Z, W, of which X is the lowest. Names of formats begin at the other
-// end: 2_10_10_10 has two bits of W.
+// Bits of the components X, Y, Z, W, from the lowest. Format names begin at the other end:
+// 2_10_10_10 has two bits for W.
 struct Layout {
   u8 count, bits[4];
   u32 bytes() const { return (bits[0] + u32{bits[1]} + bits[2] + bits[3]) / 8; }
@@ -34,11 +34,11 @@ enum NumberFormat : u8 { kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kRese
 struct ElementFormat {
   Layout layout;
   NumberFormat number;
-  u8 choice[4];  // for X to W of the register: 0 and 1 are these, 4 to 7 components
+  u8 choice[4];  // for X to W of the register: 0 and 1 are constants, 4 to 7 components
   bool is_integer() const { return number == kUint || number == kSint; }
 };
 
-// tbuffer_* have formats of their own, and components stay where they are.
+// tbuffer_* have their own format, and components are not swizzled.
 ElementFormat format_of(const Wave& w, const Op& op, bool is_typed) {
   if (is_typed)
     return {kLayouts[op.mods.dfmt & 15], static_cast<NumberFormat>(op.mods.nfmt & 7), {4, 5, 6, 7}};
@@ -64,7 +64,7 @@ u32 as_small_float(f32 value, u32 bits) {
   return (rounded < 0x7c00 || half == 0x7c00 ? rounded : 0x7bff) >> cut;
 }
 
-// A component as the register has it: an integer, or an f32.
+// A component's value in the register: an integer, or an f32.
 u32 decoded(u32 raw, u32 bits, NumberFormat number) {
   const f64 most = most_of(bits), most_signed = most_of(bits - 1);
   switch (number) {
@@ -93,7 +93,7 @@ u32 decoded(u32 raw, u32 bits, NumberFormat number) {
 
 f64 within(f64 x, f64 low, f64 high) { return x > low ? (x < high ? x : high) : x != x ? 0 : low; }
 
-// To nearest, and into the range that the component has.
+// Rounds to nearest, and clamps to the range of the component.
 u32 encoded(u32 value, u32 bits, NumberFormat number) {
   const f64 x = as<f32>(value), most = most_of(bits), most_signed = most_of(bits - 1);
   const auto signed_bits = [bits](f64 y) {
@@ -126,7 +126,7 @@ u32 encoded(u32 value, u32 bits, NumberFormat number) {
   return 0;
 }
 
-// The bytes of an element; other strides than 4 have its dwords in places of their own.
+// The bytes of an element; with a stride other than 4, its dwords are not contiguous.
 template <bool is_load>
 void move(const Place& at, u8* element, u32 bytes) {
   for (u32 done = 0; done < bytes; done += 4) {
@@ -169,7 +169,7 @@ void load_components(const Place& from, const ElementFormat& format, u32* to) {
     to[n] = format.choice[n] >= 4 ? value[format.choice[n] - 4] : format.choice[n] == 1 ? one : 0;
   }
 }
-// Components that the instruction does not give are its first one.
+// Components that the instruction lacks repeat its first one.
 void store_components(const Place& to, const ElementFormat& format, const u32* given, u32 count) {
   u8 element[16] = {};
   u32 raw[4] = {};
@@ -190,7 +190,7 @@ u32 of_half(u32 half, const ElementFormat& format) {
   return format.number == kUint ? half & 0xffff : as<u32>(f32(Half(static_cast<u16>(half))));
 }
 
-// kHigh: the only component is in the upper half of the register, whose other half stays.
+// kHigh: the only component is in the upper half of the register; the other half is kept.
 template <bool is_typed, u32 count, bool is_16, bool is_high>
 void load(Wave& w, const Op& op) {
   const Buffer buffer = buffer_of(w, op);

@@ -1,10 +1,10 @@
-// Comparisons: a lane mask of what holds; v_cmpx also makes it EXEC.
+// Comparisons: give a lane mask; v_cmpx also writes it to EXEC.
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
-// Of the lanes for which holds(lane, a, b) is true, with sources of types A...
+// The lanes for which holds(lane, a, b) is true, with sources of types A...
 template <bool sets_exec, class... A, class F>
 void store_mask(Wave& w, const Op& op, F holds) {
   u64 mask = w.exec();
@@ -44,7 +44,7 @@ void add_integers(Table& t, const char* of) {
   add_both<T>(t, "t", of, [](T, T) { return true; });
 }
 
-// Those with n are true for NaN.
+// Negated comparisons are true for NaN.
 template <class T, class V>
 void add_floats(Table& t, const char* of) {
   add_orders<T, V>(t, of);

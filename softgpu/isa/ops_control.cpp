@@ -1,4 +1,4 @@
-// Branches, barriers, messages, and registers of the hardware.
+// Branches, barriers, messages, and hardware registers.
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
@@ -38,8 +38,8 @@ void add_branches(Table& t) {
   });
 }
 
-// The stack of branches that wave's lanes still have to take: entries of four SGPRs, a lane mask
-// and where it goes on; MODE says how many there are.
+// The stack of pending branches: entries of four SGPRs, with a lane mask and an address; MODE has
+// their number.
 constexpr u32 kStackShift = 29;
 u32 stack_depth(const Wave& w) { return w.mode >> kStackShift; }
 void set_stack_depth(Wave& w, u32 depth) {
@@ -51,7 +51,7 @@ void push_branch(Wave& w, u64 lanes, u64 target) {
   w.set64(at + 2, target);
   set_stack_depth(w, stack_depth(w) + 1);
 }
-// The smaller part of the lanes goes first, so that the stack stays small.
+// The smaller part of the lanes goes first, which keeps the stack small.
 void fork_to(Wave& w, u64 condition, u64 target) {
   const u64 pass = condition & w.exec(), fail = ~condition & w.exec();
   if (fail == 0) {
@@ -165,13 +165,13 @@ u32 hardware_register(const Wave& w, u32 id) {
       return w.trap_status;
     case kMemoryBases:
       return (kPrivateAperture >> 16) | (kLdsAperture >> 16) << 16;
-    default:  // where the wave runs, and what it has been given: this machine has one place
+    default:  // where the wave runs, and its resources: this machine has only one place
       return 0;
   }
 }
 
-// Whether vector instructions are skipped stands in MODE, and where run() looks for what is
-// unusual.
+// Whether vector instructions are skipped is in MODE, and in the flags that run() checks for
+// special cases.
 constexpr u32 kSkipBit = 1U << 28;
 void show_skipping(Wave& w) {
   w.gpr_index = (w.gpr_index & ~kSkipsVectors) | (w.mode & kSkipBit ? kSkipsVectors : 0);
@@ -207,7 +207,7 @@ void add_registers(Table& t) {
   add(t, "s_memrealtime", [](Wave& w, const Op& op) {
     w.set64(op.dst, w.group->clock ? w.group->clock(w.group->context) : w.executed);
   });
-  // M0 7:0 is the index; bits 15:12 say for which operands, as the immediate does.
+  // M0 7:0 is the index; bits 15:12 select the operands, like the immediate.
   add(t, "s_set_gpr_idx_on", [](Wave& w, const Op& op) {
     w.gpr_index &= kSkipsVectors;
     w.gpr_index |= 0x10000 | (scalar(w, op, op.src[0]) & 255) | (op.raw[0] >> 8 & 15) << 12;
@@ -228,7 +228,7 @@ void add_registers(Table& t) {
   });
 }
 
-// Which resource of the device, and the number that the first lane in EXEC has.
+// The device's resource, and the value of the first active lane.
 u32 sync_resource(const Wave& w, const Op& op) {
   return (w.s[sonde::gpu::kM0] >> 16) + static_cast<u32>(op.mods.offset);
 }

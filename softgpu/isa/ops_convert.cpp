@@ -4,7 +4,7 @@
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
-// Towards zero; what is outside becomes the nearest there is, NaN becomes zero.
+// Rounds towards zero, clamps to the range; NaN becomes zero.
 template <class To>
 To saturated(f64 x) {
   constexpr bool is_signed = To(-1) < To(0);
@@ -14,7 +14,7 @@ To saturated(f64 x) {
   const f64 inside = x < kLeast ? kLeast : x > kMost ? kMost : x;
   return x == x ? static_cast<To>(static_cast<i64>(inside)) : To(0);
 }
-// Half towards zero, as v_cvt_pkrtz wants it.
+// Rounds to half towards zero, for v_cvt_pkrtz.
 u32 half_cut(f32 value) {
   const u32 all = as<u32>(value), sign = all >> 16 & 0x8000, x = all & 0x7fffffff;
   if (x > 0x7f800000) return sign | 0x7e00 | (x >> 13 & 0x3ff);

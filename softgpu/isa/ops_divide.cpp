@@ -1,4 +1,4 @@
-// The steps of division and of the argument reduction of sine and cosine.
+// The steps of division, and of the argument reduction of sine and cosine.
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
@@ -29,8 +29,8 @@ bool is_denormal(T x) {
 }
 bool is_below_normal(f64 x, f64 smallest) { return x != 0 && __builtin_fabs(x) < smallest; }
 
-// Scales numerator or denominator (a is one of the two) so that no step between leaves the range
-// of normal numbers; the flag tells div_fmas to scale the quotient back.
+// Scales numerator or denominator (a is one of the two) so that no intermediate result leaves the
+// range of normal numbers; the flag tells div_fmas to scale the quotient back.
 template <class T>
 T scale(T a, T d, T n, bool& flag) {
   using Of = Format<T>;
@@ -64,7 +64,7 @@ void div_scale(Wave& w, const Op& op) {
   w.set64(op.sdst, flags & mask);
 }
 
-// The sum is scaled before it is rounded, as far as the host has a wider number to do so.
+// The sum is scaled before it is rounded, if the host has a wider type for that.
 f32 fused_scaled(f32 a, f32 b, f32 c, int by) {
   return static_cast<f32>(__builtin_ldexp(__builtin_fma(f64{a}, f64{b}, f64{c}), by));
 }
@@ -81,8 +81,8 @@ void div_fmas(Wave& w, const Op& op) {
   });
 }
 
-// Where no step before could hold the quotient, it is not a number: those that are less than half
-// of the smallest number are told by their exponents, and the others are infinite.
+// If no previous step could represent the quotient, it is not a number: a quotient below half of
+// the smallest number is recognised by the exponents, others are infinite.
 enum class Overflow : u8 { kIsKept, kIsNan };
 template <class T, Overflow overflow = Overflow::kIsNan>
 T fixed_up(T q, T d, T n) {
@@ -100,7 +100,7 @@ T fixed_up(T q, T d, T n) {
     return with_sign(T(0));
   return with_sign(overflow == Overflow::kIsNan && q != q ? kInfinite : q);
 }
-Half fixed_up_half(Half q, Half d, Half n) {  // was divided as f32, so it is infinite already
+Half fixed_up_half(Half q, Half d, Half n) {  // computed as f32, so already infinite
   return Half(fixed_up<f32, Overflow::kIsKept>(q, d, n));
 }
 
@@ -108,7 +108,7 @@ constexpr u32 kTwoOverPi[] = {
 #include "isa/two_over_pi.inc"
 };
 
-// 53 bits of 2/pi, from bit `first` behind the point on. Hardware has as many as these.
+// 53 bits of 2/pi, from bit `first` behind the point on. Hardware has as many bits.
 constexpr int kBitsOfTwoOverPi = 1201;
 u64 bits_of_two_over_pi(int first) {
   u64 made = 0;
@@ -119,7 +119,7 @@ u64 bits_of_two_over_pi(int first) {
   return made;
 }
 
-// The piece-th 53 bits that matter for an x of this exponent.
+// The 53 relevant bits number `piece` for an x with this exponent.
 f64 reduction_piece(f64 x, u32 piece) {
   const int exponent = field_of(x);
   int first = static_cast<int>(piece & 31) * 53;

@@ -1,5 +1,5 @@
-// Dot products: sums of two, four or eight products of parts of a register. Those of floating point
-// numbers are summed in f64 and rounded once.
+// Dot products: sums of two, four or eight products of parts of a register. Floating-point products
+// are summed in f64 and rounded once.
 #include "isa/half.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
@@ -11,7 +11,7 @@ i64 element(u32 word, int n) {
   return is_signed ? i64{static_cast<i32>(high) >> (32 - bits)} : i64{high >> (32 - bits)};
 }
 
-// By op_sel and op_sel_hi.
+// Selected by op_sel and op_sel_hi.
 struct Halves {
   u32 low = 0, high = 3;
 };
@@ -40,8 +40,8 @@ void integer_dot(Wave& w, const Op& op, Halves halves) {
   store_row(w, op.dst, out, mask);
 }
 
-// op_sel has another meaning here than in Source: of halves it chooses the one for each of two
-// products; of smaller parts there is no choice.
+// op_sel has another meaning here than in Source: it selects the half for each of two products; for
+// smaller parts there is no selection.
 Op without_choice(const Op& op) {
   Op with = op;
   with.mods.op_sel = 0;

@@ -41,15 +41,15 @@ template <Segment segment>
   return {reinterpret_cast<u8*>(address), 4};
 }
 
-// The address of the first lane where all lanes take part and have their dwords one lane after the
-// other, as streaming code has; otherwise 0.
+// The address of the first lane if all lanes are active and their dwords are contiguous, as in
+// streaming code; otherwise 0.
 template <Segment segment, u32 bytes>
 [[gnu::always_inline]] inline u64 address_of_row(const Wave& w, const Op& op) {
   if (segment != Segment::kGlobal || bytes % 4 != 0 || w.exec() != kAll) return 0;
   const unsigned row = op.src[0] - kFirstVgpr;
   const u32* low = w.v[row];
   const u32 first = low[0];
-  u32 differences = first > ~u32{0} - kLanes * bytes;  // they would go on at the next 4 GiB
+  u32 differences = first > ~u32{0} - kLanes * bytes;  // they would cross 4 GiB
   for (u32 l = 0; l < kLanes; l++) differences |= low[l] ^ (first + l * bytes);
   const u64 offset = static_cast<u64>(i64{op.mods.offset});
   if (op.mods.scalar_base)
@@ -101,7 +101,7 @@ struct Transfers {
   }
 };
 
-// change(place, data, lane) makes the new value in memory, and returns the one before.
+// change(place, data, lane) writes the new value to memory and returns the old one.
 template <class T, Segment segment, class Change>
 void each_changed(Wave& w, const Op& op, Change change) {
   alignas(64) u64 at[kLanes];

@@ -1,4 +1,4 @@
-// Arithmetic of 32-bit and 64-bit floating point numbers.
+// Arithmetic on 32-bit and 64-bit floating-point numbers.
 #include "isa/extremes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
@@ -88,14 +88,14 @@ void add_single(Table& t) {
   add(t, "v_med3_f32", extreme_of_three<f32, Median>);
 }
 
-// What hardware approximates is computed in f64 and rounded once.
+// Functions that hardware approximates are computed in f64 and rounded once.
 void add_functions(Table& t) {
   add(t, "v_rcp_iflag_f32", lanes([](f32 a) { return 1 / a; }));
   add(t, "v_exp_f32", lanes([](f32 a) { return static_cast<f32>(__builtin_exp2(f64{a})); }));
   add(t, "v_log_f32", lanes([](f32 a) { return static_cast<f32>(__builtin_log2(f64{a})); }));
   add(t, "v_exp_legacy_f32", lanes([](f32 a) { return static_cast<f32>(__builtin_exp2(f64{a})); }));
   add(t, "v_log_legacy_f32", lanes([](f32 a) { return static_cast<f32>(__builtin_log2(f64{a})); }));
-  // Of whole turns.
+  // The argument is in revolutions.
   add(t, "v_sin_f32", lanes([](f32 a) {
         return static_cast<f32>(__builtin_sin((f64{a} - __builtin_floor(f64{a})) * kTwoPi));
       }));

@@ -1,6 +1,6 @@
-// Arithmetic of 16-bit floating point numbers. What is computed as f32 and rounded to f16 is
-// correctly rounded; a fused sum is made odd where it is inexact, so that rounding twice is
-// rounding once.
+// Arithmetic on 16-bit floating-point numbers. Results computed as f32 and rounded to f16 are
+// correctly rounded; an inexact fused sum is rounded to odd first, which makes double rounding
+// safe.
 #include "isa/extremes.h"
 #include "isa/half.h"
 

@@ -6,7 +6,7 @@ namespace {
 
 i32 signed24(u32 x) { return static_cast<i32>(x << 8) >> 8; }
 
-// Sums with carries: f makes 64 bits of which bit 32 is the carry.
+// Sums with carries: f gives 64 bits, of which bit 32 is the carry.
 template <bool takes_carry, class F>
 void apply_carry(Wave& w, const Op& op) {
   alignas(64) u8 carries[kLanes];
@@ -38,12 +38,12 @@ void multiply_add(Wave& w, const Op& op) {
     carries[lane] = is_signed ? ((product ^ sum) & (summand ^ sum)) >> 63 : sum < product;
     if (!clamps || !carries[lane]) return sum;
     constexpr u64 kMost = is_signed ? ~u64{0} >> 1 : ~u64{0};
-    return is_signed && product >> 63 ? ~kMost : kMost;  // of the sign that both have
+    return is_signed && product >> 63 ? ~kMost : kMost;  // with the sign of the product
   });
   w.set64(op.sdst, packed_bits(carries) & mask);
 }
 
-// Sums of three sources, with clamp within the range of R: `exact` computes them in 64 bits.
+// Sums of three sources; `exact` computes them in 64 bits, which clamp saturates to the range of R.
 template <class F, class Exact, HighHalf high, class R, class A, class B, class C>
 Handler saturating_of(R (F::*)(A, B, C) const) {
   return apply_either<F, Exact, high, R, A, B, C>;
@@ -66,7 +66,7 @@ u32 masked_byte_distances(u32 a, u32 b) {
     sum += byte_of(b, n) ? distance(byte_of(a, n), byte_of(b, n)) : 0;
   return sum;
 }
-// A byte of a or b, or one that is made of a sign, or constant: without branches, for vectors.
+// A byte of a or b, a sign, or a constant: without branches, for vectorisation.
 u32 permuted_byte(u32 a, u32 b, u32 selector) {
   const u32 from = selector & 4 ? a : b, byte = from >> 8 * (selector & 3) & 0xff;
   const u32 signs = selector & 2 ? a : b;

@@ -38,7 +38,7 @@ void add_lane(Table& t) {
   add(t, "v_cndmask_b32", [](Wave& w, const Op& op) {
     u64 mask = w.exec();
     const u64 choice = scalar64(w, op, op.src[2]);
-    // Signs may be changed here: the values may be floating point numbers.
+    // Sign modifiers apply: the values may be floating-point numbers.
     const Source<f32> a(w, op, 0, mask);
     const Source<f32> b(w, op, 1, mask);
     alignas(64) u32 out[kLanes];

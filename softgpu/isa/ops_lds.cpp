@@ -1,10 +1,10 @@
-// Local memory: loads, stores, and the exchange of values between lanes that its hardware does.
+// LDS instructions: loads, stores, and the exchange of values between lanes by LDS hardware.
 #include "isa/memory.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
-// Where the first lane's dwords are, if all lanes take part and have theirs one after the other.
+// The first lane's dwords, if all lanes are active and their dwords are contiguous.
 template <u32 bytes>
 u8* place_of_row(const Wave& w, const Op& op) {
   if (bytes % 4 != 0 || w.exec() != kAll) return nullptr;
@@ -38,7 +38,7 @@ void write(Wave& w, const Op& op) {
   });
 }
 
-// Two places, with an offset of eight bits each, in units of the value's size times `scale`.
+// Two addresses, each with an eight-bit offset in units of the value's size times `scale`.
 template <int dwords, int scale>
 u32 two_address(const Wave& w, const Op& op, int lane, int which) {
   const u32 offset = static_cast<u32>(op.mods.offset) >> 8 * which & 255;
@@ -47,7 +47,7 @@ u32 two_address(const Wave& w, const Op& op, int lane, int which) {
 template <int dwords, int scale>
 void read_two(Wave& w, const Op& op) {
   each(w.exec(), [&](int l) {
-    // The first result may be the address of the second.
+    // The first result may overwrite the address of the second.
     const u32 second = two_address<dwords, scale>(w, op, l, 1);
     load_lane<u32, dwords, Into::kWhole>(
         w, op.dst, l, lds_place(w, two_address<dwords, scale>(w, op, l, 0), dwords * 4));
@@ -98,8 +98,8 @@ void swizzle(Wave& w, const Op& op) {
   store_row(w, op.dst, out, exec);
 }
 
-// The counter at M0 (where compilers put its address) and the offset grows, or shrinks, by the
-// number of lanes.
+// Adds the number of active lanes to the counter at M0 (where compilers put its address) plus the
+// offset, or subtracts it.
 template <int sign>
 void count_lanes(Wave& w, const Op& op) {
   const u32 address = (w.s[sonde::gpu::kM0] & 0xffff) + static_cast<u32>(op.mods.offset);

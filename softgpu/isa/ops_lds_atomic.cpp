@@ -1,4 +1,4 @@
-// Atomic operations on local memory: for each one with and one without the value before.
+// Atomic operations on LDS: each with and without a returned value.
 #include "isa/atomics.h"
 #include "isa/memory.h"
 
@@ -41,7 +41,7 @@ void add_pair_of_two(Table& t, const char* operation, const char* type, F) {
   add(t, {"ds_", operation, "_rtn_", type}, atomic_of_two<T, true, F>);
 }
 
-// Those that take two values; of cmpst, the first is what is compared with.
+// Operations with two values; for cmpst, the first one is the comparison value.
 template <class T>
 void add_masked(Table& t, const char* type) {
   add_pair_of_two<T>(t, "mskor", type, [](T x, T mask, T y) { return (x & ~mask) | y; });

@@ -1,11 +1,11 @@
-// Instructions of local memory that compilers do not make.
+// LDS instructions that compilers do not emit.
 #include "isa/atomics.h"
 #include "isa/memory.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
-// A dword for each lane, behind M0 and the offset.
+// A dword per lane, at M0 plus the offset.
 Place place_by_lane(const Wave& w, const Op& op, int lane) {
   const u32 base = (w.s[sonde::gpu::kM0] & 0xffff) + static_cast<u32>(op.mods.offset);
   return lds_place(w, base + 4 * static_cast<u32>(lane), 4);
@@ -45,8 +45,8 @@ void exchange_marked(Wave& w, const Op& op) {
   });
 }
 
-// With a second place instead of a register: the offset, or the address's upper bits where bit 15
-// of the offset says so, is the distance in dwords.
+// With a second address instead of a register: the distance in dwords is the offset or, if bit 15
+// of the offset is set, the upper bits of the address.
 template <class T, class F>
 void with_second_place(Wave& w, const Op& op) {
   each(w.exec(), [&](int l) {

@@ -1,12 +1,12 @@
-// Matrix products (MFMA): D = A x B + C of one or several blocks, spread over the lanes and
-// registers of a wave. All lanes take part whatever EXEC says. The products of a lane's elements
-// are summed in f64, and added to what was summed so far with one rounding; k goes up.
+// Matrix products (MFMA): D = A x B + C for one or several blocks, spread over the lanes and
+// registers of a wave. All lanes take part, regardless of EXEC. Products of a lane's elements are
+// summed in f64 and added to the accumulator with a single rounding, in increasing order of k.
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
-// How the elements of A and B are in a lane's registers: `kCount` of them, one after the other.
+// How the elements of A and B are stored in a lane's registers: `kCount` of them, consecutively.
 struct Single {
   using Sum = f32;
   static constexpr int kCount = 1;
@@ -42,7 +42,7 @@ i32 grown(i32 sum, i32 by) {
 }
 f32 grown(f32 sum, f64 by) { return static_cast<f32>(f64{sum} + by); }
 
-// Which lane has B's element when blgp moves groups of lanes around.
+// The lane that supplies B's element when blgp permutes groups of lanes.
 int moved_lane(int lane, unsigned pattern) {
   switch (pattern) {
     case 1:
@@ -57,7 +57,8 @@ int moved_lane(int lane, unsigned pattern) {
   return static_cast<int>((pattern - 4) * 16) + (lane & 15);
 }
 
-// The register and lane of D's and C's element (row, column) of a block: rows are in fours.
+// The register and lane of element (row, column) of a block of C and D: rows come in groups of
+// four.
 template <int size>
 void place_of(int block, int row, int column, int& reg, int& lane) {
   if (size == 4) {
@@ -72,7 +73,7 @@ void place_of(int block, int row, int column, int& reg, int& lane) {
 
 template <class Of, int size, int blocks>
 void product(Wave& w, const Op& op) {
-  constexpr int kGroups = 64 / (size * blocks);  // of lanes, each with other k
+  constexpr int kGroups = 64 / (size * blocks);  // of lanes, each with other values of k
   constexpr int kRegisters = size * size * blocks / 64;
   using Sum = typename Of::Sum;
   using Product = decltype(Of::element(w.v, 0, 0));
@@ -85,10 +86,10 @@ void product(Wave& w, const Op& op) {
   }
   alignas(64) Sum out[kRegisters][kLanes];
   for (int block = 0; block < blocks; block++) {
-    const int spread = 1 << op.mods.cbsz;  // blocks that share one of them as A
+    const int spread = 1 << op.mods.cbsz;  // number of blocks that use the same A
     const int a_block = (block & ~(spread - 1)) + (op.mods.abid & (spread - 1));
     for (int row = 0; row < size; row++) {
-      int reg = 0, lane = 0;  // of column 0; the others are in the lanes behind it
+      int reg = 0, lane = 0;  // of column 0; the other columns are in the following lanes
       place_of<size>(block, row, 0, reg, lane);
       Sum* const sums = out[reg] + lane;
       for (int column = 0; column < size; column++)
@@ -117,7 +118,7 @@ f64 wide_at(const Wave& w, unsigned row, int lane) {
   return as<f64>(w.v[row & 511][lane] | u64{w.v[(row + 1) & 511][lane]} << 32);
 }
 
-// f64: blgp changes the signs of A, B and C. Rows are in ones, not in fours.
+// f64: blgp negates A, B and C. Rows are not grouped in fours.
 template <int size, int blocks>
 void product_wide(Wave& w, const Op& op) {
   constexpr int kDepth = 4, kRegisters = size * size * blocks / 64;

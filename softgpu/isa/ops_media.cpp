@@ -1,10 +1,10 @@
-// Sums of absolute differences at four offsets, and the coordinates on a cube's faces.
+// Sums of absolute differences at four offsets, and coordinates on the faces of a cube.
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
-// Of the bytes of a and b; masked: bytes of b that are zero do not count.
+// Sums over the bytes of a and b; masked: zero bytes of b do not count.
 template <bool is_masked>
 u32 byte_distances(u32 a, u32 b) {
   u32 sum = 0;
@@ -16,7 +16,7 @@ u32 byte_distances(u32 a, u32 b) {
 }
 u32 at_offset(u64 bytes, u32 n) { return static_cast<u32>(bytes >> 8 * n); }
 
-// Four sums of 16 bits in 64.
+// Four sums of 16 bits, packed into 64.
 template <bool is_masked>
 void four_short_sums(Wave& w, const Op& op) {
   const bool clamps = op.mods.clamp;
@@ -32,7 +32,7 @@ void four_short_sums(Wave& w, const Op& op) {
   });
 }
 
-// Four sums in four registers; the third source is four VGPRs as well.
+// Four sums in four registers; the third source is also four VGPRs.
 void four_sums(Wave& w, const Op& op) {
   u64 mask = w.exec();
   const Source<u64> a(w, op, 0, mask);
@@ -49,7 +49,7 @@ void four_sums(Wave& w, const Op& op) {
 }
 
 f32 size_of(f32 x) { return x < 0 ? -x : x; }
-// The axis along which a vector is longest: 2 is z, which wins before y and x.
+// The axis with the largest component: 2 is z, which takes precedence over y and x.
 int major_axis(f32 x, f32 y, f32 z) {
   if (size_of(z) >= size_of(x) && size_of(z) >= size_of(y)) return 2;
   return size_of(y) >= size_of(x) ? 1 : 0;
