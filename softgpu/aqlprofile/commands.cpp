@@ -9,7 +9,7 @@ namespace {
 constexpr uint32_t kShBegin = 0x2c00, kUconfigBegin = 0xc000;
 constexpr uint32_t kAll = kAllInstances | kAllEngines | kAllArrays;
 
-// Type 3 packets.
+// Writes type 3 packets.
 class Writer {
  public:
   void set(uint32_t number, uint32_t value) {

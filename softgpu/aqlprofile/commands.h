@@ -1,5 +1,5 @@
-// The PM4 commands of a session of counters on gfx9: select and start, read, stop. For the library
-// that profilers load; the device executes them like any other commands.
+// The PM4 commands of a counter session on gfx9: select and start, read, stop. For the library that
+// profilers load; the device executes them like any other commands.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace softgpu::aqlprofile {
 
-// A counter that somebody wants of an instance of its block, in one of the block's registers.
+// A requested counter of an instance of its block, with the block's register that it is assigned
+// to.
 struct Selected {
   const Counter* counter = nullptr;
   const PerfBlock* block = nullptr;
@@ -28,13 +29,13 @@ struct Wanted {
 
 // nullptr if it cannot be counted on a GPU of this size.
 const Counter* countable(const Wanted& wanted, const CounterGeometry& geometry);
-// nullopt if one cannot be counted, or a block has too few registers for them.
+// nullopt if a counter cannot be counted, or a block has too few registers.
 std::optional<std::vector<Selected>> select(std::span<const Wanted> wanted,
                                             const CounterGeometry& geometry);
 
 using Commands = std::vector<uint32_t>;
 Commands start_commands(std::span<const Selected> selected);
-// The values go to `output`, 64 bits for each counter and each engine that its block is in.
+// Writes the values to `output`, 64 bits per counter and engine of its block.
 Commands read_commands(std::span<const Selected> selected, const CounterGeometry& geometry,
                        uint64_t output);
 Commands stop_commands(std::span<const Selected> selected, const CounterGeometry& geometry,

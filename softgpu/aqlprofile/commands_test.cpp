@@ -1,4 +1,4 @@
-// What is asked of the registers: who gets which, who gets none, and the packets' words.
+// The register assignment, what gets no register, and the words of the packets.
 #include "aqlprofile/commands.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Commands, WhatCannotBeCountedIsRefused) {
   EXPECT_EQ(values_of(*none, kGpu), 0U);
 }
 
-// Walks over type 3 packets: the last word written to each register that is set.
+// Walks over type 3 packets: the last word written to each register.
 std::vector<std::pair<uint32_t, uint32_t>> sets_in(const Commands& commands) {
   std::vector<std::pair<uint32_t, uint32_t>> sets;
   for (size_t at = 0; at < commands.size();) {

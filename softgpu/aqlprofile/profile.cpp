@@ -1,6 +1,6 @@
-// A stand-in for AMD's libhsa-amd-aqlprofile64.so, which no release of Debian has: the functions of
-// hsa_ven_amd_aqlprofile.h, for the counters that softgpu can count. It knows nothing of softgpu
-// but the table of counters: what it writes are commands for a gfx9.
+// A stand-in for AMD's libhsa-amd-aqlprofile64.so, which no Debian release has: the functions of
+// hsa_ven_amd_aqlprofile.h, for the counters that softgpu can count. Of softgpu it uses only the
+// table of counters: it writes commands for gfx9.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ven_amd_aqlprofile.h>
@@ -46,7 +46,7 @@ std::optional<Wanted> wanted_of(const hsa_ven_amd_aqlprofile_event_t& event) {
   return std::nullopt;
 }
 
-// nullopt for what is no GPU of the family whose commands these are.
+// nullopt if the agent is not a GPU of the family that these commands are for.
 std::optional<CounterGeometry> geometry_of(hsa_agent_t agent) {
   char name[64] = {};
   uint32_t engines = 0, units = 0;
@@ -66,7 +66,7 @@ uint32_t aligned(size_t bytes) {
   return (static_cast<uint32_t>(bytes) + kAlignment - 1) & ~(kAlignment - 1);
 }
 
-// What a profile is about, and its commands: start, read, stop, each at an aligned place.
+// The contents of a profile, and its commands: start, read, stop, each aligned.
 struct Session {
   CounterGeometry geometry;
   std::vector<Selected> selected;
@@ -105,7 +105,7 @@ hsa_status_t open_session(const hsa_ven_amd_aqlprofile_profile_t* profile, Sessi
   return HSA_STATUS_SUCCESS;
 }
 
-// Fills in the commands and the packet that leads to them.
+// Fills in the commands and the packet that jumps to them.
 hsa_status_t write_part(const hsa_ven_amd_aqlprofile_profile_t* profile, int part,
                         hsa_ext_amd_aql_pm4_packet_t* packet) {
   Session session;
@@ -121,7 +121,7 @@ hsa_status_t write_part(const hsa_ven_amd_aqlprofile_profile_t* profile, int par
   const Commands& commands = session.parts[part];
   std::memcpy(to, commands.data(), commands.size() * 4);
   const auto address = reinterpret_cast<uint64_t>(to);
-  // AMD's format 1: a PM4 INDIRECT_BUFFER, and how many dwords of the packet are left.
+  // AMD's format 1: a PM4 INDIRECT_BUFFER, and the number of dwords that remain of the packet.
   const uint32_t jump[5] = {3U << 30 | 2U << 16 | 0x3fU << 8, static_cast<uint32_t>(address),
                             static_cast<uint32_t>(address >> 32) & 0xffff,
                             static_cast<uint32_t>(commands.size()) | 1U << 23, 10};
@@ -131,7 +131,7 @@ hsa_status_t write_part(const hsa_ven_amd_aqlprofile_profile_t* profile, int par
   return HSA_STATUS_SUCCESS;
 }
 
-// Calls use(event, engine, value) for each value of the output buffer, until it gives false.
+// Calls use(event, engine, value) for each value of the output buffer, until it returns false.
 template <class F>
 void each_value(const hsa_ven_amd_aqlprofile_profile_t& profile, const Session& session, F&& use) {
   const auto* value = static_cast<const uint64_t*>(profile.output_buffer.ptr);
@@ -201,7 +201,7 @@ hsa_status_t hsa_ven_amd_aqlprofile_validate_event(hsa_agent_t agent,
   return HSA_STATUS_SUCCESS;
 }
 
-// Without a packet it only tells how large the buffers must be.
+// Without a packet it only returns the required buffer sizes.
 hsa_status_t hsa_ven_amd_aqlprofile_start(hsa_ven_amd_aqlprofile_profile_t* profile,
                                           hsa_ext_amd_aql_pm4_packet_t* packet) {
   if (packet != nullptr) return write_part(profile, 0, packet);

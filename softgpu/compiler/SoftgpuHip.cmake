@@ -1,7 +1,7 @@
 # softgpu_add_hip_program(NAME SOURCE... [SHARED] [ARCHS gfx90a...] [OPTIONS ...] [LIBRARIES ...])
 #
-# Builds a HIP program, or with SHARED a shared library, whose kernels softgpu can compute. NAME is a
-# target; its file is the target's property SOFTGPU_FILE. SOFTGPU_HIPCC names softgpu-hipcc where it
+# Builds a HIP program, or with SHARED a shared library, whose kernels softgpu can compute. NAME is
+# a target; its file is the target's property SOFTGPU_FILE. SOFTGPU_HIPCC names softgpu-hipcc if it
 # is not in PATH.
 function(softgpu_add_hip_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED" "" "ARCHS;OPTIONS;LIBRARIES")

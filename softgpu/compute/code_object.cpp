@@ -17,7 +17,7 @@ const T* at(uint64_t address) {
   return reinterpret_cast<const T*>(address);
 }
 
-// The loader keeps the ELF header in front of the first segment.
+// The loader keeps the ELF header before the first segment.
 const Elf64_Ehdr* find_header(uint64_t inside) {
   uint64_t page = inside & ~(kPage - 1);
   for (uint64_t tried = 0; tried < kLargestCode && page >= kPage; tried += kPage, page -= kPage) {

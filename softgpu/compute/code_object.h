@@ -1,4 +1,4 @@
-// Reads what the runtime's loader has put into memory for a program's GPU code.
+// Reads a program's GPU code as the runtime's loader has placed it in memory.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace softgpu {
 
-// The address of a symbol of the loaded code object that holds `kernel_object` (a kernel
+// The address of a symbol in the loaded code object that contains `kernel_object` (a kernel
 // descriptor); 0 if there is none.
 uint64_t loaded_symbol(uint64_t kernel_object, std::string_view name);
 

@@ -33,16 +33,16 @@ struct Packet {
 };
 static_assert(sizeof(Packet) == 64);
 
-// A dispatch while it runs: threads take groups from it until there are none.
+// A running dispatch: threads take groups from it until none are left.
 struct Job {
   const SoftgpuKernel* kernel = nullptr;
   SoftgpuGroup group{};
-  GroupCode* code = nullptr;  // instead of a kernel
+  GroupCode* code = nullptr;  // used instead of a kernel
   Grid grid;
   uint64_t step = 1;
   std::atomic<uint64_t> next{0};
   std::atomic<bool> stopped{false};
-  int helpers = 0;  // threads in it beside the caller; under the pool's mutex
+  int helpers = 0;  // threads working on it besides the caller; protected by the pool's mutex
   std::mutex mutex;
   Outcome outcome;
 
@@ -73,8 +73,8 @@ struct Job {
   }
 };
 
-// Kernel code runs with the default floating-point environment and without the program's signal
-// handlers on its small stacks. Restores what was when it goes.
+// Runs kernel code with the default floating-point environment, and keeps the program's signal
+// handlers off its small stacks. Restores the previous state at the end.
 class QuietThread {
  public:
   QuietThread() : control_(_mm_getcsr()) {
@@ -148,7 +148,7 @@ struct Executor::Impl {
 
   void run(Job& job) {
     install_fault_handlers();
-    // Some pieces for each thread, so that they end together; not too small to be worth taking.
+    // Several pieces per thread, so that threads end together, but not too small ones.
     job.step = std::max<uint64_t>(1, job.grid.total / (static_cast<uint64_t>(threads) * 16));
     bool shares = threads > 1 && job.grid.total > job.step;
     if (shares) {
@@ -174,7 +174,7 @@ struct Executor::Impl {
   std::condition_variable wake, left;
   std::list<Job*> jobs;
   std::vector<std::thread> pool;
-  std::vector<std::unique_ptr<GroupRunner>> runners;  // of the threads that call run()
+  std::vector<std::unique_ptr<GroupRunner>> runners;  // for threads that call run()
   bool ending = false;
 };
 

@@ -1,5 +1,4 @@
-// The executor with kernels written by hand to its interface. Kernels from the compiler are in
-// tests/kernels.
+// The executor with hand-written kernels. tests/kernels has kernels from the compiler.
 #include "compute/executor.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +33,7 @@ void touch(SoftgpuGroup* group) {
 }
 void trap(SoftgpuGroup*) { __builtin_trap(); }
 
-// Every item writes its number to LDS, and takes that of the item opposite.
+// Each item writes its number to LDS, and reads that of the opposite item.
 void turn_round(SoftgpuItem* item) {
   SoftgpuGroup* group = item->group;
   auto* slots = reinterpret_cast<uint32_t*>(group->lds + group->static_bytes);
@@ -44,7 +43,7 @@ void turn_round(SoftgpuItem* item) {
   arguments_of(group).out[group->id[0] * group->size[0] + at] = slots[group->size[0] - 1 - at];
 }
 
-// Odd lanes meet alone first, then all; lane 5 leaves between the two.
+// Odd lanes meet alone first, then all; lane 5 exits in between.
 void meet_twice(SoftgpuItem* item) {
   uint32_t* out = arguments_of(item->group).out + item->id[0] * 2;
   const SoftgpuApi* api = item->group->api;
@@ -58,7 +57,7 @@ void meet_twice(SoftgpuItem* item) {
            static_cast<uint32_t>(__builtin_popcountll(meeting->ones));
 }
 
-// Goes deeper than any stack.
+// Recurses deeper than any stack.
 int overflow(int depth) {
   volatile char frame[8192];
   frame[0] = static_cast<char>(depth);
@@ -68,14 +67,14 @@ void overflow(SoftgpuItem* item) {
   arguments_of(item->group).out[0] = static_cast<uint32_t>(overflow(1));
 }
 
-// The last wave's item raises the flag that the first one's waits for.
+// The last wave's item sets the flag that the first one's waits for.
 void spin(SoftgpuItem* item) {
   auto* flag = reinterpret_cast<volatile uint32_t*>(arguments_of(item->group).out);
   if (item->id[0] == 255) *flag = 1;
   while (!*flag) item->group->api->yield(item);
 }
 
-// A group waits until another one runs, which only another thread can do meanwhile.
+// A group waits until another one runs, which requires another thread.
 void wait_for_another(SoftgpuGroup* group) {
   const std::atomic_ref<uint32_t> running(arguments_of(group).out[0]);
   running.fetch_add(1);
@@ -84,7 +83,7 @@ void wait_for_another(SoftgpuGroup* group) {
   if (running.load() < 2) std::atomic_ref(arguments_of(group).out[1]).fetch_add(1);
 }
 
-// Enough for the lazy binding of what these kernels call in libgcc.
+// Enough for the lazy binding of libgcc functions that these kernels call.
 constexpr uint32_t kStack = 32 * 1024;
 const SoftgpuKernel kKernels[] = {
     {"count_groups", count_groups, nullptr, 0, 16, 0, 64},

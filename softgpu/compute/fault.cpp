@@ -17,7 +17,7 @@ constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr size_t kSignalCount = sizeof(kSignals) / sizeof(kSignals[0]);
 constexpr size_t kStackBytes = 64 * 1024;
 
-// Read in a signal handler: it must be there without any allocation.
+// Read in a signal handler: must not need an allocation.
 thread_local FaultSlot* current __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local bool passing_on __attribute__((tls_model("initial-exec"))) = false;
 
@@ -37,17 +37,17 @@ size_t index_of(int signal) {
   return index;
 }
 
-// What would have happened without us. Returning to the instruction raises the signal again, with
-// the default action in place.
+// Does what would have happened without us. Returning to the instruction raises the signal again,
+// now with the default action.
 void pass_on(int signal, siginfo_t* info, void* context) {
   const struct sigaction& old = previous().action[index_of(signal)];
   bool has_handler = old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN;
   if (!has_handler || passing_on) {
     ::signal(signal, old.sa_handler == SIG_IGN ? SIG_IGN : SIG_DFL);
-    if (info->si_code <= 0) raise(signal);  // sent by someone: nothing would raise it again
+    if (info->si_code <= 0) raise(signal);  // sent by a process: nothing would raise it again
     return;
   }
-  passing_on = true;  // a handler that passes on to us would go round for ever
+  passing_on = true;  // a handler that passes on to us would recurse forever
   if (old.sa_flags & SA_SIGINFO)
     old.sa_sigaction(signal, info, context);
   else
@@ -77,7 +77,7 @@ FaultStack::FaultStack() {
   if (memory == MAP_FAILED) return;
   stack_t now{};
   if (sigaltstack(nullptr, &now) == 0 && !(now.ss_flags & SS_DISABLE)) {
-    munmap(memory, kStackBytes);  // the thread has one
+    munmap(memory, kStackBytes);  // the thread has another one
     return;
   }
   memory_ = memory;

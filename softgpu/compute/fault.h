@@ -1,6 +1,5 @@
-// Faults of computed kernels. While a thread runs kernel code, its SIGSEGV, SIGBUS, SIGFPE and
-// SIGILL end that code and are reported; on any other thread they go to the handler that the
-// program has set.
+// Faults of kernels. While a thread runs kernel code, SIGSEGV, SIGBUS, SIGFPE and SIGILL end that
+// code and are reported; on any other thread they go to the program's handler.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ struct FaultSlot {
   Outcome outcome;
 };
 
-// Makes this thread ready to catch faults (an alternate signal stack) for its lifetime.
+// Prepares this thread for catching faults (an alternate signal stack) during its lifetime.
 class FaultStack : sonde::Pinned {
  public:
   FaultStack();
@@ -25,9 +24,9 @@ class FaultStack : sonde::Pinned {
   void* memory_ = nullptr;
 };
 
-// From here on a fault of this thread ends in `slot`. nullptr = no longer.
+// From now on, a fault of this thread ends in `slot`; nullptr = no longer.
 void catch_faults_in(FaultSlot* slot);
-// Puts our handlers in place, if the program has replaced them since.
+// Installs our handlers, if the program has replaced them.
 void install_fault_handlers();
 
 }  // namespace softgpu

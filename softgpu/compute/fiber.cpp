@@ -13,9 +13,9 @@ constexpr size_t kSpread = 32 * 64;  // see Stacks::spread()
 
 }  // namespace
 
-// The switch ends with a jump, as a `ret` is predicted to go back to where the switch was called.
-// The first frame of a fiber holds what softgpu_fiber_resume takes off: six registers and the
-// address to go to. softgpu_fiber_start finds its function and argument in two of them.
+// The switch ends with a jump, because a `ret` would be predicted to return to the switch's caller.
+// The first frame of a fiber has what softgpu_fiber_resume pops: six registers and the address to
+// jump to. softgpu_fiber_start finds its function and argument in two of the registers.
 asm(R"(
 .text
 .globl softgpu_fiber_switch
@@ -55,7 +55,7 @@ extern "C" void softgpu_fiber_start();
 
 void* make_fiber(char* top, void (*run)(void*), void* argument) {
   auto address = reinterpret_cast<uintptr_t>(top) & ~uintptr_t{63};
-  auto* frame = reinterpret_cast<uint64_t*>(address) - 9;  // 16-aligned after the seven are off
+  auto* frame = reinterpret_cast<uint64_t*>(address) - 9;  // 16-aligned after seven pops
   frame[0] = 0;                                            // r15
   frame[1] = 0;                                            // r14
   frame[2] = 0;                                            // r13
@@ -85,7 +85,7 @@ bool Stacks::reserve(size_t count, size_t bytes, bool guarded) {
     memory_ = memory == MAP_FAILED ? nullptr : static_cast<char*>(memory);
     mapped_ = memory_ ? needed : 0;
     if (!memory_) return false;
-    // A process may have too few mappings left for this; the stacks are usable without.
+    // The process may have too few mappings left for guards; the stacks work without them.
     for (size_t i = 0; guard && i < count; i++)
       if (mprotect(memory_ + i * stride, guard, PROT_NONE) != 0) break;
   }

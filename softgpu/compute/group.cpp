@@ -11,9 +11,9 @@ namespace softgpu {
 
 namespace {
 
-// Of an item whose need cannot be known: recursion, calls through pointers.
+// For an item whose stack size is unknown: recursion, calls through pointers.
 constexpr size_t kUnknownStack = 256 * 1024;
-// Of a whole group in a loop: one stack for all its items.
+// For a whole group in a loop: one stack for all its items.
 constexpr size_t kGroupStack = 4 * 1024 * 1024;
 constexpr size_t kFirstFrame = 192;
 
@@ -121,8 +121,8 @@ void GroupRunner::enter_group(void* argument) {
   wait(lane, State::kEnded);
 }
 
-// In the low 4 GiB where there is room: a pointer to LDS is a 32-bit number on the GPU, and code
-// may convert it to one.
+// In the low 4 GiB if possible: a pointer to LDS has 32 bits on the GPU, and code may convert it to
+// an integer of that size.
 bool GroupRunner::prepare_lds() {
   size_t needed = std::max<size_t>(group_.lds_bytes, 64);
   if (needed <= lds_mapped_) return true;
@@ -191,7 +191,7 @@ Outcome GroupRunner::run(const SoftgpuKernel& kernel, SoftgpuGroup group) {
   return fault_.outcome;
 }
 
-// Runs the lane until it waits, ends, or faults; what it asks of the host is done on the way.
+// Runs the lane until it waits, ends, or faults; handles its requests to the host meanwhile.
 void GroupRunner::resume(Lane& lane) {
   do {
     lane.state = State::kReady;
@@ -212,12 +212,12 @@ void GroupRunner::run_items() {
     }
     auto is = [](State state) { return [state](const Lane& lane) { return lane.state == state; }; };
     if (std::all_of(lanes_.begin(), lanes_.end(), is(State::kEnded))) return;
-    // Items that spin may wait for another group, on another thread.
+    // Spinning items may be waiting for another group, on another thread.
     if (!release_barrier()) sched_yield();
   }
 }
 
-// True if all that have not ended had arrived.
+// True if all items that have not ended had arrived.
 bool GroupRunner::release_barrier() {
   for (const Lane& lane : lanes_)
     if (lane.state != State::kBarrier && lane.state != State::kEnded) return false;
@@ -226,7 +226,7 @@ bool GroupRunner::release_barrier() {
   return true;
 }
 
-// Until each lane of the wave has ended, is at a barrier, or spins.
+// Runs until each lane of the wave has ended, is at a barrier, or spins.
 void GroupRunner::run_wave(uint32_t wave) {
   uint32_t first = wave * kernel_->wave_size;
   uint32_t end =
@@ -242,7 +242,7 @@ void GroupRunner::run_wave(uint32_t wave) {
   } while (meet(first, end, meetings_[wave]));
 }
 
-// Lets those lanes go on that wait at the first place in program order.
+// Releases the lanes that wait at the first meeting point in program order.
 bool GroupRunner::meet(uint32_t first, uint32_t end, SoftgpuMeeting& meeting) {
   uint32_t site = UINT32_MAX;
   for (uint32_t i = first; i < end; i++) {

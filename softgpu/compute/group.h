@@ -1,5 +1,5 @@
-// GroupRunner: runs one work group at a time, on the thread that calls it. A kernel whose items do
-// not wait for each other is one call; otherwise each item is a fiber, and the items of a wave run
+// GroupRunner: runs one work-group at a time, on the calling thread. A kernel whose items do not
+// wait for each other is a single call; otherwise each item is a fiber, and the items of a wave run
 // one after the other until all of them wait. The thread must have a FaultStack.
 #pragma once
 
@@ -19,20 +19,20 @@ class GroupRunner : sonde::Pinned {
   GroupRunner();
   ~GroupRunner();
 
-  // `group` has all but the parts that are this runner's own: api, LDS, stack.
+  // `group` lacks only what the runner itself provides: api, LDS, stack.
   Outcome run(const SoftgpuKernel& kernel, SoftgpuGroup group);
 
  private:
   enum class State { kReady, kMeets, kBarrier, kYields, kAsksHost, kEnded };
 
   struct Lane {
-    SoftgpuItem item;  // first: the executor is handed back this address
+    SoftgpuItem item;  // first: the executor is passed this address
     GroupRunner* runner;
     void* stack_pointer;
     State state;
     uint32_t site;
     uint64_t a, b;
-    void (*request)(Lane&);  // to be done on the thread's own stack
+    void (*request)(Lane&);  // to be run on the thread's own stack
     uint64_t arguments[5];
     uint64_t answer;
   };
@@ -58,7 +58,7 @@ class GroupRunner : sonde::Pinned {
   FaultSlot fault_;
   Stacks item_stacks_, group_stack_;
   std::vector<Lane> lanes_;
-  std::vector<SoftgpuMeeting> meetings_;  // of each wave
+  std::vector<SoftgpuMeeting> meetings_;  // one per wave
   char* lds_ = nullptr;
   size_t lds_mapped_ = 0;
   PrintedTexts printed_;

@@ -1,7 +1,7 @@
-/* kernel_abi: what a program built with softgpu-hipcc and the executor agree on. The program's side
- * is written by softgpu-lower (as constants of this layout) and by compiler/support/ (C that is
- * linked into the kernels as bitcode), so this is plain C. A change of any layout here needs a new
- * SOFTGPU_ABI; a module of another version is refused and said so.
+/* kernel_abi: the interface between a program built with softgpu-hipcc and the executor. The
+ * program's side is written by softgpu-lower (as constants with this layout) and by
+ * compiler/support/ (C that is linked into the kernels as bitcode), so this is plain C. Any change
+ * of a layout here needs a new SOFTGPU_ABI; a module of another version is rejected with a message.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ enum { SOFTGPU_ABI = 2, SOFTGPU_MAX_WAVE = 64 };
 
 struct SoftgpuItem;
 
-/* What the lanes that meet at one place of the program show each other. */
+/* What the lanes that meet at one point of the program show each other. */
 struct SoftgpuMeeting {
   uint64_t active;              /* lanes that take part */
   uint64_t ones;                /* of those, where a != 0 */
@@ -23,15 +23,15 @@ struct SoftgpuMeeting {
   uint64_t b[SOFTGPU_MAX_WAVE];
 };
 
-/* What a kernel may ask of the executor. */
+/* Requests of a kernel to the executor. */
 struct SoftgpuApi {
   void (*barrier)(struct SoftgpuItem*);
-  /* Waits for the other lanes of the wave; `site` orders places as the program does. The answer is
-   * valid until this lane meets again. */
+  /* Waits for the other lanes of the wave; `site` orders meeting points as the program does. The
+   * result is valid until this lane meets again. */
   const struct SoftgpuMeeting* (*meet)(struct SoftgpuItem*, uint32_t site, uint64_t a, uint64_t b);
   void (*yield)(struct SoftgpuItem*); /* lets other items run: a place where one spins */
-  /* printf: begin, then any number of pieces, `last` set in the final one. The first string is the
-   * format. */
+  /* printf: begin, then any number of pieces, with `last` set in the final one. The first string
+   * is the format. */
   uint64_t (*print_begin)(struct SoftgpuItem*, int to_stderr);
   void (*print_string)(struct SoftgpuItem*, uint64_t id, const char* text, uint64_t bytes,
                        uint32_t last);
@@ -60,7 +60,7 @@ struct SoftgpuGroup {
   void* runner; /* the executor's */
 };
 
-/* A work item. The executor appends what it needs itself. */
+/* A work item. The executor appends its own data. */
 struct SoftgpuItem {
   struct SoftgpuGroup* group;
   uint32_t id[3];
@@ -72,7 +72,8 @@ struct SoftgpuItem {
 
 struct SoftgpuKernel {
   const char* name;
-  /* One of the two: all items of a group in a loop, or one item (those that wait for others). */
+  /* Exactly one is set: all items of a group in a loop, or one item (those that wait for
+   * others). */
   void (*run_group)(struct SoftgpuGroup*);
   void (*run_item)(struct SoftgpuItem*);
   uint32_t lds_bytes;
@@ -83,8 +84,8 @@ struct SoftgpuKernel {
   uint32_t reserved;
 };
 
-/* A __device__ or __constant__ variable that the host can reach by name: it lives in the code
- * object that the runtime loaded; `copy` stands in where there is none. */
+/* A __device__ or __constant__ variable that the host can access by name: it lives in the code
+ * object that the runtime loaded; `copy` replaces it if there is none. */
 struct SoftgpuVariable {
   const char* name;
   void* copy;
@@ -100,7 +101,7 @@ struct SoftgpuModule {
   struct SoftgpuModule* next; /* the registry's */
 };
 
-/* Looked up by the program's constructor and destructor; absent without softgpu. */
+/* Called by the program's constructor and destructor; absent without softgpu. */
 void softgpu_register_module(struct SoftgpuModule*);
 void softgpu_unregister_module(struct SoftgpuModule*);
 

@@ -29,7 +29,7 @@ std::string print_one(const std::string& spec, T value) {
   return text;
 }
 
-// The integer as wide as the length modifier says, printed as 64 bits.
+// An integer of the width given by the length modifier, printed as 64 bits.
 std::string print_integer(const std::string& spec, std::string_view length, char kind,
                           uint64_t value) {
   bool is_signed = kind == 'd' || kind == 'i';
@@ -123,7 +123,7 @@ class Formatter {
         break;
       }
       default:
-        break;  // %n, and what printf does not know
+        break;  // %n, and unknown conversions
     }
   }
 

@@ -1,5 +1,5 @@
-// PrintedTexts: what work items print, put together from the pieces they hand over and written when
-// complete, as one piece of the program's stdout or stderr.
+// PrintedTexts: the output of work items, assembled from the pieces that they pass, and written to
+// the program's stdout or stderr as a whole.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Registry: the kernels of all programs and libraries built with softgpu-hipcc that are loaded in
-// this process. Their constructors may run before any of ours, so what it keeps is constant-
-// initialised and never destroyed: the one place of the compute part that is process-wide.
+// Registry: the kernels of all loaded programs and libraries that were built with softgpu-hipcc.
+// Their constructors may run before any of ours, so its data is constant-initialised and never
+// destroyed: the only process-wide state of the compute part.
 #pragma once
 
 #include <string_view>

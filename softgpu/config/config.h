@@ -1,8 +1,8 @@
 // Config: what the software GPU presents and how it behaves, as plain values. Made by the launcher
-// from --gpu, --config and defaults; handed to the preloaded library through a file.
+// from --gpu, --config and defaults; passed to the preloaded library in a file.
 //
-// Times are ns, rates Hz or bytes/s, sizes bytes. A value that the user did not give has the
-// default of its GPU model (models.h).
+// Times are in ns, rates in Hz or bytes/s, sizes in bytes. A value that the user did not give
+// defaults to that of the GPU model (models.h).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct ClockConfig {
   int64_t drift_ppb = 0;
 };
 
-// How long work takes in device time.
+// How long operations take in device time.
 struct TimeModel {
-  bool real_time = false;         // computed kernels take as long as the host takes
-  int64_t kernel_base_ns = 2000;  // of every dispatch
-  double kernel_item_ns = 0.01;   // more for each work item
+  bool real_time = false;         // computed kernels take as long as on the host
+  int64_t kernel_base_ns = 2000;  // per dispatch
+  double kernel_item_ns = 0.01;   // plus this per work item
   double copy_bytes_per_s = 25e9;
   int64_t copy_base_ns = 1000;
 };
@@ -43,7 +43,7 @@ struct GpuConfig {
 
 enum class FaultKind {
   kMemoryFault,         // page not present at `address`
-  kIllegalInstruction,  // queue errors, as the runtime reports them
+  kIllegalInstruction,  // queue errors, reported as by the runtime
   kInvalidPacket,
   kException,
   kApertureViolation,
@@ -61,32 +61,33 @@ struct FaultRule {
   uint64_t address = 0xdead0000000;
 };
 
-// What computes kernels.
+// How kernels are computed.
 enum class EngineChoice {
-  kAuto,  // host code where there is some, else machine code
+  kAuto,  // host code if there is some, else machine code
   kHost,  // host code (softgpu-hipcc)
   kIsa,   // machine code
-  kNone,  // nothing: kernels complete without computing
+  kNone,  // kernels complete without computing
 };
 
-// Of /dev/kfd: 1.8 (Linux 5.18) to 1.18. What a version does not have, fails as it does there.
+// The version of /dev/kfd: 1.8 (Linux 5.18) to 1.18. Calls that a version lacks fail as they do
+// there.
 constexpr uint32_t kFirstKfdMinor = 8, kLastKfdMinor = 18;
 
 struct Config {
   std::vector<GpuConfig> gpus;
   std::vector<FaultRule> faults;
-  std::string log_path;           // the oracle's; "" = none
-  std::string waves_path;         // samples and states of waves; "" = none
-  uint64_t sample_every = 0;      // instructions of a wave; 0 = no samples
-  bool check_memory = false;      // what machine code does wrong with memory ends its kernel
-  bool check_races = false;       // races between the waves of a work group are told
-  std::string instructions_path;  // all of them; "" = none
-  std::string tree;               // directory that holds the /sys, /dev and /proc this process sees
-  int log_level = 0;              // diagnostics on stderr
+  std::string log_path;           // of the oracle; "" = none
+  std::string waves_path;         // for samples and states of waves; "" = none
+  uint64_t sample_every = 0;      // a wave's instructions between samples; 0 = no samples
+  bool check_memory = false;      // an invalid memory access in machine code ends its kernel
+  bool check_races = false;       // report races between the waves of a work-group
+  std::string instructions_path;  // log of all instructions; "" = none
+  std::string tree;               // directory with the /sys, /dev and /proc that this process sees
+  int log_level = 0;              // of diagnostics on stderr
   uint32_t kfd_minor = 17;        // the version of KFD's interface is 1.this
   EngineChoice engine = EngineChoice::kAuto;
-  std::string coverage_path;  // told of the instructions that machine code executes; "" = none
-  int threads = 0;            // that compute kernels; 0 = one a core
+  std::string coverage_path;  // records the machine instructions executed; "" = none
+  int threads = 0;            // for computing kernels; 0 = one per core
 };
 
 }  // namespace softgpu

@@ -60,8 +60,8 @@ std::string_view engine_name(EngineChoice engine) {
   return "?";
 }
 
-// Reads the members of one object. Every read marks its key as known; done() names what is left.
-// The first error stays and makes all later reads do nothing.
+// Reads the members of an object. Every read marks its key as known; done() reports the others.
+// After the first error, later reads do nothing.
 class Reader {
  public:
   Reader(const Json& object, std::string place) : object_(object), place_(std::move(place)) {
@@ -95,7 +95,7 @@ class Reader {
     out = value->get<double>();
   }
 
-  // A number, or a text "0x1000" or "16G": JSON has no other way to write them.
+  // A number, or a text "0x1000" or "16G", which JSON numbers cannot express.
   template <typename T>
   void integer(const char* key, T& out, int64_t least, uint64_t most) {
     const Json* value = find(key);

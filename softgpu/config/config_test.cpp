@@ -98,7 +98,7 @@ TEST(Config, ShortForms) {
   }
 }
 
-// Each model's arrays have room for its units, or ROCr and DRM would see different GPUs.
+// Each model's arrays must have room for its units, or ROCr and DRM would see different GPUs.
 TEST(Models, TableIsConsistent) {
   for (const Model& model : all_models()) {
     EXPECT_GE(model.shader_engines * model.family.arrays_per_engine * model.units_per_array,

@@ -87,7 +87,7 @@ sonde::Result<GpuConfig> make_gpu(std::string_view gfx) {
   gpu.vram_bytes = model->vram_gib << 30;
   gpu.shader_clock_mhz = model->shader_clock_mhz;
   gpu.memory_clock_mhz = model->memory_clock_mhz;
-  // Of no meaning, but unlike any CPU clock: nobody takes one for the other by accident.
+  // An arbitrary value unlike any CPU clock, so that no test confuses the two by accident.
   gpu.clock.offset_ticks = 0x1234567;
   return gpu;
 }

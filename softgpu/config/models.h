@@ -1,5 +1,5 @@
-// Models: the GPUs that softgpu knows, as a table of data sheet values. Used to fill what a user
-// leaves out of a GpuConfig, and by the tree, which shows the parts a user cannot set.
+// Models: the GPUs that softgpu knows, as a table of data sheet values. Used to fill in what a user
+// leaves out of a GpuConfig, and by the tree, which shows the parts that a user cannot set.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Family {
 struct Model {
   std::string_view gfx;   // "gfx90a", what a user asks for
   std::string_view asic;  // the kernel driver's name of the chip
-  std::string_view name;  // marketing name; libdrm's table has it for device_id and revision
+  std::string_view name;  // marketing name; libdrm has it for device_id and revision
   uint32_t device_id, revision;
   Family family;
   uint32_t compute_units, shader_engines, units_per_array;
@@ -30,20 +30,21 @@ struct Model {
   uint32_t l2_kib, l3_kib;
   uint32_t xgmi_sdma_engines;
   uint32_t power_cap_w;
-  bool ecc;                        // error-correcting memory, "sramecc+" in the target's name
-  bool xgmi;                       // GPUs of this model are joined by XGMI
-  std::string_view first_runtime;  // ROCm that knows it, this one or an older
+  bool ecc;                        // ECC memory, "sramecc+" in the target's name
+  bool xgmi;                       // GPUs of this model are connected by XGMI
+  std::string_view first_runtime;  // the first ROCm version that supports it, or an older one
 };
 
 std::span<const Model> all_models();
-// major * 10000 + minor * 100 + step, whose two hexadecimal digits end the name: 90010 of "gfx90a".
+// major * 10000 + minor * 100 + step; minor and step are hexadecimal digits in the name: 90010 is
+// "gfx90a".
 uint32_t gfx_version_of(const Model& model);
-// Null if there is none of this name.
+// Null if there is none with this name.
 const Model* find_model(std::string_view gfx);
-// The model of a finished GpuConfig; it is always there.
+// The model of a finished GpuConfig; it always exists.
 const Model& model_of(const GpuConfig& gpu);
 
-// A GPU with its model's values. Its PCI address is still to be assigned.
+// A GPU with its model's values. Its PCI address is not assigned yet.
 sonde::Result<GpuConfig> make_gpu(std::string_view gfx);
 // Gives each GPU without a PCI address one of its own, in order.
 void assign_pci_addresses(std::span<GpuConfig> gpus);

@@ -16,7 +16,7 @@ constexpr Counter kTable[] = {
 #undef COUNTER
 };
 
-// What GPUs before gfx90a have of it, by their own numbers.
+// The differing numbers of GPUs before gfx90a.
 struct OldNumber {
   counter::Id id;
   uint16_t gfx900, gfx908;

@@ -24,7 +24,7 @@ TEST(Counters, EachHasANameANumberAndARuleOfItsOwn) {
   EXPECT_EQ(names.size(), static_cast<size_t>(counter::kCount));
   EXPECT_EQ(find_counter("SQ_NONE"), nullptr);
   EXPECT_EQ(find_counter(CounterFamily::kGfx90a, CounterBlock::kSq, 511), nullptr);
-  // Numbers that AMD's tools give these on gfx90a.
+  // AMD's numbers on gfx90a.
   EXPECT_EQ(find_counter("SQ_WAVES")->event, 4);
   EXPECT_EQ(find_counter("SQ_INSTS_VALU_MFMA_MOPS_F64")->event, 51);
   EXPECT_EQ(find_counter("TA_FLAT_ATOMIC_WAVEFRONTS")->event, 103);

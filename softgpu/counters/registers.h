@@ -1,6 +1,5 @@
-// Where the performance counters are among the registers of gfx9. Used by the writer of the
-// commands that read them and by the device that has them. Offsets are those of AMD's headers, in
-// dwords.
+// The performance counter registers of gfx9. Used by the writer of the commands that read them and
+// by the device that has them. Offsets are those of AMD's headers, in dwords.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ enum PerfRegister : uint32_t {
   kRlcPerfmonClockControl = 0xdcbf,
 };
 
-// Where the counters of a block are; the high half of a value follows the low one, but for SPI,
+// Where the counters of a block are; the high half of a value follows the low half, except for SPI,
 // where it comes first.
 struct PerfBlock {
   CounterBlock block;
@@ -27,9 +26,9 @@ struct PerfBlock {
 };
 const std::vector<PerfBlock>& perf_blocks();
 
-// Of GRBM_GFX_INDEX.
+// Bits of GRBM_GFX_INDEX.
 constexpr uint32_t kAllInstances = 1U << 30, kAllEngines = 1U << 31, kAllArrays = 1U << 29;
-// Of SQ_PERFCOUNTER_CTRL: waves of compute kernels are counted.
+// A bit of SQ_PERFCOUNTER_CTRL: count waves of compute kernels.
 constexpr uint32_t kSqCountsCompute = 1U << 6;
 // States of CP_PERFMON_CNTL.
 enum PerfmonState : uint32_t { kPerfmonReset = 0, kPerfmonStart = 1, kPerfmonStop = 2 };

@@ -1,5 +1,5 @@
-// What each kernel reaches: whether all of it can be lowered, whether its items wait for each
-// other, and whether its stack has a known size.
+// Analyses what each kernel reaches: whether all of it can be lowered, whether its items wait for
+// each other, and whether its stack size is known.
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -35,7 +35,7 @@ void collect_functions(Constant* constant, std::set<Constant*>& seen, std::set<F
     if (auto* operand = dyn_cast<Constant>(use.get())) collect_functions(operand, seen, out);
 }
 
-// Assembly without instructions: a barrier to the optimiser, which returns its operand if anything.
+// Inline assembly without instructions: an optimisation barrier, which returns its operand, if any.
 bool is_only_a_comment(const CallBase& call) {
   StringRef text = cast<InlineAsm>(call.getCalledOperand())->getAsmString();
   text = text.ltrim();
@@ -119,8 +119,8 @@ uint32_t wave_size_of(const Function& function) {
   return begins(cpu, "gfx10") || begins(cpu, "gfx11") ? 32 : 64;
 }
 
-// A function that waits must be part of its kernel: the order of the places where lanes meet is
-// known within one function only.
+// A function that waits must be inlined into its kernel: the order of meeting points is known
+// within one function only.
 void inline_what_waits(const std::map<Function*, Facts>& facts, const std::set<Function*>& cyclic) {
   for (const auto& [function, unused] : facts) {
     std::set<Function*> seen{function};

@@ -1,5 +1,6 @@
-// The device module becomes a host module. Functions are cloned with the work item as an additional
-// first argument and without pointer kinds; then each call is brought into its host form.
+// Turns the device module into a host module. Functions are cloned with the work item as an
+// additional first argument and without address spaces; then each call is brought into its host
+// form.
 #include <llvm/IR/Constants.h>
 
 #include <llvm/IR/IRBuilder.h>
@@ -53,7 +54,7 @@ class FlatTypes : public ValueMapTypeRemapper {
   std::map<Type*, Type*> known_;
 };
 
-// A cast between pointer kinds is nothing on the host.
+// A cast between address spaces is a no-op on the host.
 class KindCasts : public ValueMaterializer {
  public:
   KindCasts(ValueToValueMapTy& map, FlatTypes& types) : map_(map), types_(types) {}
@@ -170,7 +171,7 @@ class Converter {
     bool always_inline = old.hasFnAttribute(Attribute::AlwaysInline);
     CloneFunctionInto(host, &old, map_, CloneFunctionChangeType::LocalChangesOnly, returns, "",
                       nullptr, &types_, &casts_);
-    // What the function does to memory changes: it reads the work item, and may wait.
+    // The function's memory effects change: it reads the work item, and may wait.
     AttributeList attributes = host->getAttributes();
     AttrBuilder kept(context_);
     kept.addAttribute(Attribute::NoUnwind);
@@ -189,7 +190,7 @@ class Converter {
     host->setSection("");
   }
 
-  // Brings a cloned function's instructions into their host form.
+  // Brings the instructions of a cloned function into their host form.
   void finish(Function& host) {
     std::vector<Instruction*> all;
     for (Instruction& instruction : instructions(host)) all.push_back(&instruction);
@@ -209,12 +210,12 @@ class Converter {
 
   void finish_call(CallInst& call, Value* item) {
     if (call.isInlineAsm()) {
-      // No instructions, or the kernel would have been rejected.
+      // Contains no instructions, or the kernel would have been rejected.
       if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(call.getArgOperand(0));
       call.eraseFromParent();
       return;
     }
-    // Not getCalledFunction(): the call's type has lost its pointer kinds, the callee's has not.
+    // Not getCalledFunction(): the call's type has lost its address spaces, the callee's has not.
     auto* callee = dyn_cast<Function>(call.getCalledOperand());
     if (callee && is_another_tools(*callee, program_.support)) {
       replace_by_support(call, *callee, item);
@@ -251,7 +252,8 @@ class Converter {
     return builder.CreateBitOrPointerCast(value, type);
   }
 
-  // A vector that is too long for registers goes by its address, where C's function changes it.
+  // A vector that is too long for registers is passed by address, and C's function changes it
+  // there.
   Value* place_of(Value* vector, CallInst& call, IRBuilder<>& builder) {
     IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
     Value* place = entry.CreateAlloca(vector->getType());
@@ -307,7 +309,7 @@ class Converter {
     call.eraseFromParent();
   }
 
-  // An integer division by zero has a result on a GPU; on the host it is a signal.
+  // An integer division by zero has a result on a GPU, but raises a signal on the host.
   void guard_division(BinaryOperator& operation) {
     auto opcode = operation.getOpcode();
     bool is_signed = opcode == Instruction::SDiv || opcode == Instruction::SRem;
@@ -327,8 +329,8 @@ class Converter {
     operation.setOperand(1, builder.CreateSelect(bad, ConstantInt::get(type, 1), divisor));
   }
 
-  // The GPU's scopes of synchronisation are not the host's. A work group runs on one thread, so
-  // that its own fences only bind the compiler.
+  // GPU synchronisation scopes differ from the host's. A work-group runs on one thread, so its own
+  // fences only have to stop the compiler.
   void widen_scope(Instruction& instruction) {
     if (auto* load = dyn_cast<LoadInst>(&instruction)) load->setSyncScopeID(SyncScope::System);
     if (auto* store = dyn_cast<StoreInst>(&instruction)) store->setSyncScopeID(SyncScope::System);

@@ -1,5 +1,5 @@
-// Optimises the host module and writes it as an object file, with each kernel's stack need as the
-// code generator found it.
+// Optimises the host module and writes it as an object file, including each kernel's stack size as
+// computed by the code generator.
 #include <llvm/Analysis/TargetTransformInfo.h>
 
 #include <llvm/CodeGen/CommandFlags.h>
@@ -27,9 +27,9 @@ namespace softgpu {
 
 namespace {
 
-// Beyond its frame a function needs its return address and what the frame is aligned by.
+// Besides its frame, a function needs its return address and the frame's alignment.
 constexpr uint64_t kFrameExtra = 80;
-// What a function that is not ours (libm, memcpy, the lazy binding of either) may use.
+// The stack that an external function (libm, memcpy, their lazy binding) may use.
 constexpr uint64_t kUnknownFrame = 16 * 1024;
 // The executor's own functions: they leave the item's stack at once.
 constexpr uint64_t kExecutorFrame = 512;
@@ -55,7 +55,7 @@ class StackSizes : public DiagnosticHandler {
   std::map<const Function*, uint64_t>& sizes_;
 };
 
-// The deepest path of calls from a function that has no cycle below it.
+// The deepest call path from a function without cycles below it.
 uint64_t deepest(const Function& function, const std::map<const Function*, uint64_t>& frames) {
   if (function.isDeclaration()) return function.isIntrinsic() ? 0 : kUnknownFrame;
   uint64_t below = kExecutorFrame;
@@ -68,7 +68,7 @@ uint64_t deepest(const Function& function, const std::map<const Function*, uint6
   return (own == frames.end() ? 0 : own->second) + kFrameExtra + below;
 }
 
-// Intrinsics may become calls into libm too, which only the finished object shows.
+// Intrinsics may also become calls into libm, which only the finished object shows.
 bool calls_unknown(const object::ObjectFile& object) {
   for (const object::SymbolRef& symbol : object.symbols()) {
     Expected<uint32_t> flags = symbol.getFlags();

@@ -1,4 +1,4 @@
-// What the executor calls for a kernel, and the constructor that tells it.
+// The functions of a kernel that the executor calls, and the constructor that registers them.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -45,7 +45,7 @@ Function* make_item(Program& program, const Kernel& kernel) {
   return item;
 }
 
-// The support library's loop over all items, around this kernel's item.
+// A copy of the support library's loop over all items, with this kernel's item.
 Function* make_group(Program& program, const Kernel& kernel, Function* item) {
   Function* pattern = program.module.getFunction("softgpu_run_group");
   ValueToValueMapTy map;

@@ -1,4 +1,4 @@
-// LLVM 15 to 21 under one set of names, where they differ.
+// Common names for what differs between LLVM 15 and 21.
 #pragma once
 
 #include <llvm/ADT/StringRef.h>
@@ -24,7 +24,7 @@ inline bool begins(llvm::StringRef text, llvm::StringRef prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// As a module names its target: a text up to LLVM 20.
+// The type in which a module has its target: a string up to LLVM 20.
 using ModuleTriple = std::decay_t<decltype(std::declval<llvm::Module>().getTargetTriple())>;
 
 #if LLVM_VERSION_MAJOR >= 18
@@ -33,7 +33,7 @@ constexpr auto kObjectFile = llvm::CodeGenFileType::ObjectFile;
 constexpr auto kObjectFile = llvm::CGFT_ObjectFile;
 #endif
 
-// The analyses that passes ask for; those of modules are what is handed on.
+// The analyses that passes use; module passes get the rest through `modules`.
 struct Analyses {
   explicit Analyses(llvm::PassBuilder& builder) {
     builder.registerModuleAnalyses(modules);
@@ -65,7 +65,7 @@ inline llvm::Function* intrinsic(llvm::Module& module, llvm::Intrinsic::ID id,
 #endif
 }
 
-// What a function or a call says of the memory that it touches.
+// The attributes that describe a function's or call's memory effects.
 inline void add_memory_kinds(llvm::AttributeMask& mask) {
 #if LLVM_VERSION_MAJOR >= 16
   mask.addAttribute(llvm::Attribute::Memory);

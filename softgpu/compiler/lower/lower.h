@@ -1,5 +1,5 @@
-// The steps of softgpu-lower, in order. Each works on the whole module of one HIP source: the
-// kernels and device functions as clang and the device libraries give them for an AMD GPU.
+// The steps of softgpu-lower, in order. Each works on the whole module of one HIP source: its
+// kernels and device functions, as clang and the device libraries produce them for an AMD GPU.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ namespace softgpu {
 
 enum class Need { kNothing, kItem, kWait, kLane };
 
-// A function of the support library that stands in for an intrinsic.
+// A support library function that implements an intrinsic.
 struct Support {
   llvm::Function* function = nullptr;
   Need need = Need::kNothing;
@@ -39,14 +39,14 @@ struct KernelArgument {
 };
 
 struct Kernel {
-  llvm::Function* function = nullptr;  // the device's, later the host's
+  llvm::Function* function = nullptr;  // the device's; later the host's
   std::string name;
   std::vector<KernelArgument> arguments;
   uint64_t implicit_offset = 0;
   uint64_t lds_bytes = 0;
   uint32_t wave_size = 64;
-  bool waits = false;        // items wait for each other
-  bool watches = false;      // items wait for memory that other groups may change
+  bool waits = false;        // its items wait for each other
+  bool watches = false;      // its items wait for memory that other groups may change
   bool knows_stack = false;  // no recursion, no calls through pointers
 };
 
@@ -62,22 +62,22 @@ struct Program {
   std::vector<Variable> variables;
 };
 
-// waits.cpp: loops that wait for other items let them run. Functions where these may be of other
-// groups have the attribute kWatches.
+// waits.cpp: loops that wait for other items let those run. Functions in which these may belong to
+// other groups get the attribute kWatches.
 constexpr char kWatches[] = "softgpu-watches";
 void let_others_run(Program& program);
-// analyse.cpp: finds the kernels, drops (with a warning on stderr) those that need what cannot be
-// lowered, and with them all that only they use.
+// analyse.cpp: finds the kernels; drops those that need something that cannot be lowered (with a
+// warning on stderr), and everything that only they use.
 void find_kernels(Program& program);
-// variables.cpp: __shared__ and __device__ variables become addresses asked of the work item.
+// variables.cpp: the addresses of __shared__ and __device__ variables come from the work item.
 void place_variables(Program& program);
-// sites.cpp: numbers the places where lanes meet, in the order in which diverged lanes get there.
+// sites.cpp: numbers the points where lanes meet, in the order in which diverged lanes reach them.
 void number_sites(Program& program);
 constexpr char kSite[] = "softgpu.site";
-// convert.cpp: every function gets the work item as first argument, pointers lose their kinds,
-// intrinsics become support functions. The module is one for the target of `host` afterwards.
+// convert.cpp: every function gets the work item as first argument, pointers lose their address
+// spaces, intrinsics become support functions. Afterwards the module has the target of `host`.
 void convert(Program& program, const llvm::Module& host);
-// entries.cpp: what the executor calls, and the table that registers it.
+// entries.cpp: adds the functions that the executor calls, and the table that registers them.
 void add_entries(Program& program);
 void add_registration(Program& program);
 constexpr char kKernelSection[] = "softgpu_kernels";

@@ -1,5 +1,5 @@
-// softgpu-lower: LLVM bitcode of a HIP source's device side -> a host object file that has its
-// kernels and registers them. Run by softgpu-hipcc.
+// softgpu-lower: turns LLVM bitcode of a HIP source's device side into a host object file with its
+// kernels, which it registers. Run by softgpu-hipcc.
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
@@ -43,8 +43,8 @@ void drop_unused(Module& module, const std::set<const GlobalValue*>& keep) {
   run_passes(module, std::move(passes));
 }
 
-// Code that clang was told not to optimise has its variables in memory, where it cannot be seen
-// what a loop waits for.
+// Code that was compiled without optimisation keeps variables in memory, which hides what a loop
+// waits for.
 void promote_variables(Module& module) {
   for (Function& function : module) {
     if (!function.hasFnAttribute(Attribute::OptimizeNone)) continue;
@@ -69,7 +69,7 @@ void replace_aliases(Module& module) {
   }
 }
 
-// The mask of lanes that take part is a register of the GPU; here it is a meeting of lanes.
+// The exec mask is a register of the GPU; here reading it is a meeting of lanes.
 void replace_mask_reads(Module& module) {
   for (Function& function : module) {
     if (function.getIntrinsicID() != Intrinsic::read_register) continue;
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   inline_marked(*module);
   std::set<const GlobalValue*> keep;
   for (const softgpu::Kernel& kernel : program.kernels) keep.insert(kernel.function);
-  // A variable's linkage says whether the host can reach it, so variables keep theirs.
+  // A variable's linkage decides whether the host can access it, so variables keep theirs.
   for (const GlobalVariable& variable : module->globals())
     if (!variable.use_empty()) keep.insert(&variable);
   drop_unused(*module, keep);

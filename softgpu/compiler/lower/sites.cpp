@@ -1,8 +1,9 @@
-// Lanes of a wave run one after the other until each waits at a place where lanes meet. When none
-// can go on, those at the first place in program order go: on the GPU the others would be waiting
-// further on for them. So places are numbered in an order in which a loop's blocks are together and
-// come before what follows the loop. A lane must not get an iteration ahead of another one either:
-// where a place could be passed by, all lanes meet once more at the end of the iteration.
+// Lanes of a wave run one after the other until each waits at a point where lanes meet. When none
+// can continue, those at the first point in program order do: on the GPU the others would be
+// waiting for them further on. So points are numbered in an order in which a loop's blocks are
+// contiguous and precede what follows the loop. Nor may a lane get an iteration ahead of another
+// one: in a loop whose points may be bypassed, all lanes meet once more at the end of the
+// iteration.
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
@@ -56,7 +57,7 @@ class SiteNumbering {
     const BasicBlock* latch = loop.getLoopLatch();
     for (const BasicBlock* block : loop.blocks()) {
       if (!has_site(*block)) continue;
-      if (loops_.getLoopFor(block) != &loop) return true;  // how often it is passed may differ
+      if (loops_.getLoopFor(block) != &loop) return true;  // it may run a varying number of times
       if (!latch || !dominators_.dominates(block, latch)) return true;
     }
     return false;
@@ -78,7 +79,8 @@ class SiteNumbering {
     instruction.setMetadata(kSite, MDNode::get(context, id));
   }
 
-  // The loop directly inside `region` that holds the block; none if the block is its own.
+  // The loop directly inside `region` that contains the block; none if the block is the region's
+  // own.
   Loop* child(const Loop* region, const BasicBlock* block) const {
     Loop* loop = loops_.getLoopFor(block);
     while (loop && loop != region && loop->getParentLoop() != region) loop = loop->getParentLoop();
@@ -98,7 +100,7 @@ class SiteNumbering {
     }
   }
 
-  // Depth-first over blocks and loops of the region, a loop standing as its header.
+  // Depth-first over blocks and loops of the region; a loop is represented by its header.
   void walk(const Loop* region, BasicBlock* node, std::set<BasicBlock*>& seen,
             std::vector<BasicBlock*>& post) {
     if (!seen.insert(node).second) return;

@@ -1,7 +1,7 @@
-// __shared__ variables get an offset in the work group's LDS, dynamic LDS follows them, and
-// variables that the host can reach by name are looked up where the runtime loaded them. A use of
-// any of them becomes a call at the function's entry, which convert() turns into a support call.
-// Other variables (constants, tables, what is static in the source) stay the module's own.
+// __shared__ variables get an offset in the work-group's LDS, followed by dynamic LDS; variables
+// that the host can access by name are looked up where the runtime loaded them. A use of any of
+// them becomes a call at the function's entry, which convert() turns into a support call. Other
+// variables (constants, tables, statics) stay in the module.
 #include <llvm/IR/Constants.h>
 
 #include <llvm/IR/IRBuilder.h>
@@ -72,8 +72,8 @@ class Placer {
           collect(constant, lds_[&function], references_[&function], seen);
   }
 
-  // Variables of several kernels come first, at the same place in all of them; those of one kernel
-  // follow, so that kernels do not pay for each other.
+  // Variables shared by kernels come first, at the same offset in all of them; those of a single
+  // kernel follow, so that kernels do not pay for each other's.
   void lay_out() {
     std::map<const GlobalVariable*, std::vector<size_t>> kernels_of;
     for (size_t i = 0; i < program_.kernels.size(); i++)

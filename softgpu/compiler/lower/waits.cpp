@@ -1,6 +1,6 @@
-// Loops that wait for what another work item does: they read the same memory again and again until
-// it changes. On a GPU the other items run meanwhile; on the host they run if the waiting one lets
-// them, at the end of each iteration.
+// Loops that wait for another work item: they read the same memory until it changes. On a GPU the
+// other items run meanwhile; on the host they run when the waiting item yields, at the end of each
+// iteration.
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -14,8 +14,8 @@ namespace softgpu {
 
 namespace {
 
-// Whether the instruction looks at memory that only others change. A counter that the loop itself
-// advances, or an exchange with what was read before, gets on without them.
+// Whether the instruction reads memory that only others change. A counter that the loop itself
+// advances, or an exchange with the value read before, makes progress without them.
 bool watches(const Instruction& instruction, const Loop& loop) {
   if (auto* load = dyn_cast<LoadInst>(&instruction))
     return (load->isAtomic() || load->isVolatile()) &&
@@ -31,7 +31,7 @@ bool watches(const Instruction& instruction, const Loop& loop) {
   return loop.isLoopInvariant(rmw->getValOperand()) && !(counts && constant && !constant->isZero());
 }
 
-// Whether leaving the loop depends on the value.
+// Whether the loop's exit depends on the value.
 bool decides_exit(const Instruction& start, const Loop& loop) {
   std::set<const Instruction*> seen{&start};
   std::vector<const Instruction*> todo{&start};
@@ -47,7 +47,7 @@ bool decides_exit(const Instruction& start, const Loop& loop) {
   return false;
 }
 
-// Whether the memory is not the group's own.
+// Whether the memory may belong to other groups.
 bool may_be_of_others(const Instruction& instruction) {
   constexpr unsigned kLds = 3;
   const Value* pointer = getPointerOperand(&instruction);

@@ -1,4 +1,4 @@
-/* Integer and memory instructions that C has no operator for. */
+/* Integer and memory instructions for which C has no operator. */
 #include "support.h"
 
 static inline uint32_t byte_of(uint32_t v, uint32_t n) { return v >> n * 8 & 255; }
@@ -110,8 +110,8 @@ ushort2 pure_amdgcn_cvt_pk_u16(uint32_t a, uint32_t b) {
   return (ushort2){(uint16_t)clamp(a, 0, UINT16_MAX), (uint16_t)clamp(b, 0, UINT16_MAX)};
 }
 
-/* Read-modify-write operations that LLVM 15 has no atomicrmw for. Ordering and scope are given by
- * their numbers; sequential consistency is right for all. */
+/* Read-modify-write operations for which LLVM 15 has no atomicrmw. Ordering and scope are passed
+ * as numbers; sequential consistency is correct for all. */
 #define RMW(NAME, TYPE, SUFFIX, PARAMS, NEXT)                                                      \
   TYPE NAME##_##SUFFIX PARAMS {                                                                    \
     TYPE old = __atomic_load_n(at, __ATOMIC_RELAXED);                                              \

@@ -1,4 +1,4 @@
-/* Where a work item is, what it may wait for, and what it asks of the host. */
+/* A work item's position, what it may wait for, and its requests to the host. */
 #include "support.h"
 
 uint32_t item_amdgcn_workitem_id_x(Item* i) { return i->id[0]; }
@@ -13,8 +13,8 @@ const void* item_amdgcn_implicitarg_ptr(Item* i) { return i->group->implicit_arg
 uint32_t item_amdgcn_groupstaticsize(Item* i) { return i->group->static_bytes; }
 uint64_t pure_amdgcn_dispatch_id(void) { return 0; }
 
-/* Asked by softgpu-lower itself: the address of a __shared__ variable, of dynamic LDS and of a
- * variable of the module. */
+/* Called by softgpu-lower's own code: the address of a __shared__ variable, of dynamic LDS and
+ * of a variable of the module. */
 void* item_softgpu_lds(Item* i, uint64_t offset) { return i->group->lds + offset; }
 void* item_softgpu_dynamic_lds(Item* i) { return i->group->lds + i->group->static_bytes; }
 void* item_softgpu_variable(Item* i, uint32_t index) { return i->group->variables[index]; }
@@ -36,8 +36,8 @@ void wait_softgpu_yield(Item* i) { i->group->api->yield(i); }
 uint64_t pure_amdgcn_s_memtime(void) { return __builtin_ia32_rdtsc(); }
 uint64_t item_amdgcn_s_memrealtime(Item* i) { return i->group->api->clock_ns() / 10; }
 
-/* All items of a group, one after the other: the pattern that softgpu-lower copies for each kernel
- * whose items do not wait for each other, with that kernel in softgpu_item's place. */
+/* All items of a group, one after the other: the template that softgpu-lower copies for each
+ * kernel whose items do not wait for each other, with that kernel in place of softgpu_item. */
 void softgpu_item(Item* item);
 void softgpu_run_group(struct SoftgpuGroup* restrict group) {
   Item item;
@@ -55,7 +55,7 @@ void softgpu_run_group(struct SoftgpuGroup* restrict group) {
       }
 }
 
-/* Hints, and waits for what has already happened on a host. */
+/* Hints, and waits that are no-ops on a host. */
 void pure_amdgcn_s_waitcnt(uint32_t counters) { (void)counters; }
 void pure_amdgcn_s_setprio(uint16_t priority) { (void)priority; }
 void pure_amdgcn_sched_barrier(uint32_t mask) { (void)mask; }

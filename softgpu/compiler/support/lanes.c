@@ -1,4 +1,4 @@
-/* Instructions that pass values between the lanes of a wave, and what depends on the lane. */
+/* Instructions that exchange values between the lanes of a wave, or depend on the lane. */
 #include "support.h"
 
 static inline bool in(const Meeting* m, uint32_t lane) {
@@ -17,7 +17,7 @@ uint32_t item_amdgcn_mbcnt_hi(Item* i, uint32_t mask, uint32_t base) {
 void lane_amdgcn_wave_barrier(Item* i, uint32_t site) { meet(i, site, 0, 0); }
 void lane_softgpu_converge(Item* i, uint32_t site) { meet(i, site, 0, 0); }
 
-/* Reads of the register of that name. */
+/* Reads of the registers with these names. */
 uint64_t lane_softgpu_exec(Item* i, uint32_t site) { return meet(i, site, 0, 0)->active; }
 uint32_t lane_softgpu_exec_lo(Item* i, uint32_t site) {
   return (uint32_t)meet(i, site, 0, 0)->active;
@@ -37,7 +37,7 @@ uint32_t item_amdgcn_writelane(Item* i, uint32_t v, uint32_t to, uint32_t old) {
   return i->lane == to ? v : old;
 }
 
-/* By the names that they have since LLVM 19, where values may be wider. */
+/* Their names since LLVM 19, which allow wider values. */
 uint32_t lane_amdgcn_readfirstlane_i32(Item* i, uint32_t site, uint32_t v) {
   return lane_amdgcn_readfirstlane(i, site, v);
 }
@@ -65,7 +65,7 @@ uint32_t lane_amdgcn_ballot_i32(Item* i, uint32_t site, bool v) {
   return (uint32_t)meet(i, site, v, 0)->ones;
 }
 
-/* The comparisons' third argument is LLVM's predicate number. */
+/* The third argument of comparisons is LLVM's predicate number. */
 #define COMPARE_INT(A, B, SIGNED_A, SIGNED_B, P) \
   ((P) == 32   ? (A) == (B)                      \
    : (P) == 33 ? (A) != (B)                      \
@@ -109,8 +109,7 @@ FCMP(i32, uint32_t, half, f16)
 FCMP(i32, uint32_t, float, f32)
 FCMP(i32, uint32_t, double, f64)
 
-/* Addresses are in bytes, 4 for each lane; they wrap round the wave. A lane that takes no part is
- * read as 0. */
+/* Addresses are in bytes, 4 per lane, modulo the wave's size. An inactive lane reads as 0. */
 uint32_t lane_amdgcn_ds_bpermute(Item* i, uint32_t site, uint32_t address, uint32_t v) {
   return (uint32_t)meet(i, site, v, 0)->a[address / 4 % SOFTGPU_MAX_WAVE];
 }

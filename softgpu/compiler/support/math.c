@@ -1,5 +1,5 @@
-/* Floating-point instructions. Where the hardware approximates, the result here is the rounded
- * exact one, which is within its error. */
+/* Floating-point instructions. Where the hardware approximates, these return the correctly
+ * rounded result, which is within its error. */
 #include "support.h"
 
 #define PI 3.14159265358979323846
@@ -38,7 +38,7 @@ bool pure_amdgcn_class_f16(half v, uint32_t mask) { return class_of(bits_f16(v),
 bool pure_amdgcn_class_f32(float v, uint32_t mask) { return class_of(bits_f32(v), 8, 23) & mask; }
 bool pure_amdgcn_class_f64(double v, uint32_t mask) { return class_of(bits_f64(v), 11, 52) & mask; }
 
-/* Of a number and NaN the number; -0 is less than 0, as it is for v_min and v_max. */
+/* Of a number and a NaN, the number; -0 is less than 0, as in v_min and v_max. */
 #define EXTREME(NAME, TYPE, FIRST, SECOND)          \
   TYPE NAME(TYPE a, TYPE b) {                       \
     return a < b                          ? FIRST   \
@@ -61,15 +61,15 @@ half2 pure_maxnum_v2f16(half2 a, half2 b) {
   return (half2){pure_maxnum_f16(a.x, b.x), pure_maxnum_f16(a.y, b.y)};
 }
 
-/* v * 2^n, rounded once. A step down is 2^-969, not 2^-1022: what becomes subnormal by that ends as
- * 0, so only the last multiplication rounds. */
+/* v * 2^n, rounded once. Each step down is 2^-969, not 2^-1022: values that it makes subnormal
+ * end as 0, so only the last multiplication rounds. */
 double pure_amdgcn_ldexp_f64(double v, int32_t n) {
   for (int step = 0; step < 2 && n > 1023; step++) v *= 0x1p1023, n -= 1023;
   for (int step = 0; step < 2 && n < -1022; step++) v *= 0x1p-969, n += 969;
   n = n > 1023 ? 1023 : n < -1022 ? -1022 : n;
   return v * __builtin_bit_cast(double, (uint64_t)(1023 + n) << 52);
 }
-/* Every product of a float and 2^n that does not overflow a double is exact in it. */
+/* The product of a float and 2^n is exact in a double, unless it overflows one. */
 float pure_amdgcn_ldexp_f32(float v, int32_t n) {
   n = n < -300 ? -300 : n > 300 ? 300 : n;
   return (float)((double)v * __builtin_bit_cast(double, (uint64_t)(1023 + n) << 52));
@@ -79,7 +79,7 @@ half pure_amdgcn_ldexp_f16(half v, int32_t n) {
   return (half)((float)v * __builtin_bit_cast(float, (uint32_t)(127 + n) << 23));
 }
 
-/* frexp of the hardware: 0, infinities and NaN are returned as they are, with exponent 0. */
+/* The hardware's frexp: 0, infinities and NaN are returned unchanged, with exponent 0. */
 static inline bool is_special(uint32_t kind) {
   return kind & (kSNan | kQNan | kNegInf | kPosInf | kNegZero | kPosZero);
 }
@@ -151,7 +151,7 @@ float pure_amdgcn_fma_legacy(float a, float b, float c) {
 float pure_amdgcn_fdiv_fast(float a, float b) { return a / b; }
 float pure_amdgcn_fmad_ftz_f32(float a, float b, float c) { return a * b + c; }
 
-/* Float to half towards zero. */
+/* Float to half, rounded towards zero. */
 static inline half to_half_rtz(float v) {
   half h = (half)v;
   float back = (float)h;
@@ -177,8 +177,8 @@ float pure_amdgcn_fdot2(half2 a, half2 b, float c, bool clamp) {
   return !clamp ? v : v < 0 ? 0 : v > 1 ? 1 : v;
 }
 
-/* 53 bits of 2/pi from bit 53 * segment on, as the value they have there: the argument reduction of
- * large angles. */
+/* 53 bits of 2/pi from bit 53 * segment on, at their own magnitude: for the argument reduction
+ * of large angles. */
 static const uint64_t kTwoOverPi[20] = {
     0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
     0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,

@@ -1,6 +1,6 @@
-/* Matrix products (MFMA). A lane gives its elements of A and B; all lanes see those of all, and
- * each computes its own elements of D = A x B + C. The products of a lane's elements are summed in
- * double and added with one rounding, as the engine of machine code does. */
+/* Matrix products (MFMA). Each lane supplies its elements of A and B; all lanes see all of them,
+ * and each computes its own elements of D = A x B + C. Products of a lane's elements are summed
+ * in double and added with a single rounding, as the machine-code engine does. */
 #include "support.h"
 
 enum Kind { kSingle, kHalf, kBrain, kByte, kDouble };
@@ -25,7 +25,7 @@ static inline double element(enum Kind kind, uint64_t bits, uint32_t n) {
   return 0;
 }
 
-/* The lane whose element of B is taken instead: BLGP. */
+/* BLGP: the lane whose element of B is used instead. */
 static inline uint32_t moved(uint32_t lane, uint32_t pattern) {
   switch (pattern) {
     case 0:
@@ -80,7 +80,7 @@ static inline double sum_of(Shape s, const Meeting* m, uint32_t block, uint32_t 
   return sum;
 }
 
-/* NAME as the intrinsic has it; what C and D are, and how many of them a lane has. */
+/* NAME as in the intrinsic; the type of C and D, and how many of their elements a lane has. */
 #define PRODUCT(NAME, FACTOR, SUM, COUNT, ...)                                                 \
   void lane_amdgcn_mfma_##NAME(Item* i, uint32_t site, FACTOR a, FACTOR b, SUM* sums,          \
                                uint32_t cbsz, uint32_t abid, uint32_t blgp) {                  \
@@ -121,7 +121,7 @@ PRODUCT(i32_32x32x8i8, uint32_t, int32_t, 16, kByte, 32, 1, 4)
 PRODUCT(i32_16x16x16i8, uint32_t, int32_t, 4, kByte, 16, 1, 4)
 PRODUCT(f64_16x16x4f64, uint64_t, double, 4, kDouble, 16, 1, 1)
 
-/* One double is no vector. */
+/* A single double is not a vector. */
 double lane_amdgcn_mfma_f64_4x4x4f64(Item* i, uint32_t site, uint64_t a, uint64_t b, double c,
                                      uint32_t cbsz, uint32_t abid, uint32_t blgp) {
   const Shape shape = {kDouble, 4, 4, 1};

@@ -1,6 +1,6 @@
-/* Takes the place of functions of the device libraries' ockl.bc that talk to the host through a
- * hostcall buffer. softgpu has no hostcall service; what they do goes straight to the executor.
- * Compiled for the GPU. */
+/* Replaces functions of the device libraries' ockl.bc that talk to the host through a hostcall
+ * buffer. softgpu has no hostcall service; these requests go directly to the executor. Compiled
+ * for the GPU. */
 #include <stdint.h>
 
 typedef unsigned int uint;

@@ -1,8 +1,8 @@
-/* support: what a GPU instruction means, as C for the host. Compiled to bitcode when softgpu is
+/* support: the meaning of GPU instructions, as C for the host. Compiled to bitcode when softgpu is
  * built; softgpu-lower replaces each call of an intrinsic `llvm.amdgcn.a.b` in a kernel by a call
- * of the function here that is named after it, and LLVM inlines that.
+ * of the function with that name here, and LLVM inlines it.
  *
- * The name's prefix says what the function gets before the intrinsic's own arguments:
+ * The prefix says which arguments precede the intrinsic's own:
  *   pure_NAME(...)               nothing
  *   item_NAME(item, ...)         the work item
  *   wait_NAME(item, ...)         the work item; may let other items run before it returns
