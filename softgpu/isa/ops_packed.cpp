@@ -1,5 +1,5 @@
-// Packed instructions: two 16-bit numbers of a register, or two 32-bit ones of a pair, each
-// source's halves chosen by op_sel for the lower result and by op_sel_hi for the upper.
+// Packed instructions: on two 16-bit numbers in a register, or two 32-bit numbers in a register
+// pair. op_sel selects each source's half for the lower result, op_sel_hi for the upper.
 #include "isa/extremes.h"
 #include "isa/half.h"
 
@@ -26,7 +26,7 @@ struct Words {
 
 struct Choice {
   int shift;
-  u16 flip;  // of the sign
+  u16 flip;  // flips the sign
 };
 Choice choice_of(const Op& op, int which, bool is_upper) {
   const u8 selected = is_upper ? op.mods.op_sel_hi : op.mods.op_sel;
@@ -39,7 +39,7 @@ template <class T>
   return static_cast<T>(static_cast<u16>(word >> choice.shift));
 }
 
-// Of halves, f computes an f32 that is rounded to f16 here.
+// For halves, f computes an f32, which is rounded to f16 here.
 template <int sources, class F>
 void packed_halves(Wave& w, const Op& op) {
   const Words a(w, op, 0, true), b(w, op, 1, true), c(w, op, sources == 3 ? 2 : 1, true);
@@ -109,7 +109,7 @@ Handler halves_of(F) {
   return packed_halves<sources, F>;
 }
 
-// 32-bit numbers: a register of the pair, or of two SGPRs; a constant is the same for both.
+// 32-bit numbers: a VGPR or SGPR pair; a constant is the same for both.
 template <class T, int sources, class F>
 void packed_wide(Wave& w, const Op& op) {
   alignas(64) T out[2][kLanes];
@@ -153,7 +153,7 @@ void move_two(Wave& w, const Op& op) {
   store_row(w, op.dst + 1U, out[1], w.exec());
 }
 
-// v_fma_mix: each source is f32, or with op_sel_hi a half of it; neg_hi stands for the absolute
+// v_fma_mix: each source is an f32, or a half of one if op_sel_hi is set; neg_hi means the absolute
 // value.
 enum class MixResult : u8 { kSingle, kLow, kHigh };
 template <MixResult result>
@@ -182,7 +182,7 @@ void mix(Wave& w, const Op& op) {
 }
 
 struct ProductSum {
-  i32 operator()(i32 a, i32 b, i32 c) const {  // its lowest bits
+  i32 operator()(i32 a, i32 b, i32 c) const {  // the lowest bits of the product
     return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
   }
   i64 operator()(i64 a, i64 b, i64 c) const { return a * b + c; }
@@ -214,7 +214,7 @@ void add_packed(Table& t) {
   add(t, "v_pk_max_f16", packed_extremes<Most>);
   add(t, "v_pk_fma_f16",
       halves_of<3>([](f32 a, f32 b, f32 c) { return odd_sum(f64{a} * f64{b}, f64{c}); }));
-  add(t, "v_pk_fmac_f16", [](Wave& w, const Op& op) {  // VOP2: no choice of halves
+  add(t, "v_pk_fmac_f16", [](Wave& w, const Op& op) {  // VOP2: does not select halves
     Op with = op;
     with.src[2] = static_cast<uint16_t>(op.dst + kFirstVgpr);
     with.mods.op_sel_hi = 7;

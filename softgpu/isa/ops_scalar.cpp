@@ -1,4 +1,4 @@
-// Scalar arithmetic: SOP1, SOP2, SOPC and the SOPK that compute.
+// Scalar arithmetic: SOP1, SOP2, SOPC, and the SOPK instructions that compute.
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
@@ -21,7 +21,7 @@ void store(Wave& w, unsigned n, T value) {
   }
 }
 
-// f(a, b, scc): the types are those of its parameters; it sets SCC where the instruction does.
+// f(a, b, scc): the operand types are those of its parameters; it sets SCC if the instruction does.
 template <class F, class R, class A, class B>
 Handler two_of(R (F::*)(A, B, u32&) const) {
   return [](Wave& w, const Op& op) {
@@ -48,7 +48,7 @@ template <class F>
 Handler test(F) {
   return test_of<F>(&F::operator());
 }
-// The result of a bit operation says by SCC whether it is not zero.
+// A bit operation sets SCC if its result is not zero.
 template <class F, class T>
 Handler logic_of(T (F::*)(T, T) const) {
   return [](Wave& w, const Op& op) {
@@ -85,7 +85,7 @@ i32 leading_zeros(T x) {
 }
 
 template <class T, bool is_greatest>
-struct Chosen {  // SCC says whether it is the first
+struct Chosen {  // SCC says whether the first was chosen
   T operator()(T a, T b, u32& scc) const {
     scc = is_greatest ? a > b : a < b;
     return scc ? a : b;
@@ -156,7 +156,7 @@ void add_sums(Table& t) {
 
 template <class T>
 void add_logic(Table& t, const char* of) {
-  constexpr T kPlaces = sizeof(T) * 8 - 1;  // by which one can shift
+  constexpr T kPlaces = sizeof(T) * 8 - 1;  // the largest shift
   add(t, "s_cselect_", of, two([](T a, T b, u32& scc) { return scc ? a : b; }));
   add(t, "s_and_", of, logic([](T a, T b) { return a & b; }));
   add(t, "s_or_", of, logic([](T a, T b) { return a | b; }));
@@ -172,7 +172,7 @@ void add_logic(Table& t, const char* of) {
       two([](T a, T b, u32&) { return ((T{1} << (a & kPlaces)) - 1) << (b & kPlaces); }));
 }
 
-// With the sign, where T has one.
+// Sign-extends if T is signed.
 template <class T>
 void add_extraction(Table& t, const char* of) {
   add(t, "s_bfe_", of, logic([](T a, T b) {
@@ -244,7 +244,7 @@ void add_bits(Table& t, const char* of) {
         scc = any != 0;
         return any * 15;
       }));
-  add(t, "s_quadmask_", of, one([](T a, u32& scc) {  // per quad: any bit set
+  add(t, "s_quadmask_", of, one([](T a, u32& scc) {  // per quad: whether any bit is set
         T made = 0;
         for (unsigned i = 0; i < sizeof(T) * 8; i += 4) made |= T{(a >> i & 15) != 0} << i / 4;
         scc = made != 0;
@@ -306,7 +306,7 @@ void add_signs_and_sets(Table& t) {
       }));
 }
 
-// Of registers, and of a register and an immediate of 16 bits.
+// For registers, and for a register and a 16-bit immediate.
 template <class T, class Short, class F>
 void add_comparison(Table& t, const char* condition, const char* of, F holds) {
   add(t, {"s_cmp_", condition, of}, test(holds));

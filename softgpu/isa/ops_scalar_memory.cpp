@@ -11,14 +11,15 @@ u64 scalar_address(const Wave& w, const Op& op) {
   if (op.mods.scalar_offset) address += scalar(w, op, *op.mods.scalar_offset);
   return address & (~u64{0} << 32 | kScalarAddressMask);
 }
-// A register's offset into scratch counts 64 bytes: a dword of each lane of half a wave.
+// A register's scratch offset is in units of 64 bytes: a dword of each lane of half a wave.
 u64 scratch_address(const Wave& w, const Op& op) {
   u64 address = w.s64(op.src[0]) + static_cast<u64>(i64{op.mods.offset});
   if (op.mods.scalar_offset) address += u64{scalar(w, op, *op.mods.scalar_offset)} * 64;
   return address & (~u64{0} << 32 | kScalarAddressMask);
 }
 
-// A buffer's base and size are in its descriptor; what is outside reads as zero and is not written.
+// A buffer's base and size are in its descriptor; reads outside return zero, and writes are
+// dropped.
 bool buffer_place(const Wave& w, const Op& op, u32 bytes, u64& address) {
   const u64 base = w.s64(op.src[0]) & 0xffffffffffff;
   const u32 stride = w.s[op.src[0] + 1] >> 16 & 0x3fff, records = w.s[op.src[0] + 2];
@@ -58,7 +59,7 @@ void buffer_store(Wave& w, const Op& op) {
   }
 }
 
-// nullptr outside of a buffer.
+// nullptr outside a buffer.
 template <class T, bool is_buffer>
 Raw<T>* atomic_place(const Wave& w, const Op& op) {
   u64 address = 0;
@@ -139,7 +140,7 @@ void add_scalar_memory(Table& t) {
   add_atomics<false>(t, "s_");
   add_atomics<true>(t, "s_buffer_");
   for (const char* name : {"s_atc_probe", "s_atc_probe_buffer"})
-    add(t, name, [](Wave&, const Op&) {});  // translates an address ahead of its use
+    add(t, name, [](Wave&, const Op&) {});  // only a hint to translate the address in advance
 }
 
 }  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

@@ -21,8 +21,8 @@ void stop_at_unknown(Wave& wave, const Op& op) {
   wave.stop = Stop::kUnknownInstruction;
 }
 
-// An instruction of local memory for the global data share, of which KFD gives processes nothing:
-// all of it is outside.
+// A local-memory instruction on the global data share. KFD gives processes no part of it, so every
+// access is out of bounds.
 void run_without_memory(Wave& wave, const Op& op) {
   GroupState* const group = wave.group;
   GroupState without = *group;
@@ -59,7 +59,7 @@ void place_operand(Op& op, const Operand& operand, bool is_result) {
     case Field::kSdst:
       op.sdst = number;
       break;
-    case Field::kVcc:  // a result first, a source last
+    case Field::kVcc:  // a result comes first, a source last
       (is_result ? op.sdst : op.src[2]) = number;
       break;
     case Field::kM0:
@@ -70,7 +70,7 @@ void place_operand(Op& op, const Operand& operand, bool is_result) {
 }
 
 FloatKind float_kind(std::string_view name) {
-  // What rounds to integers has its own rounding in the name.
+  // Instructions that round to integers have the rounding mode in their name.
   const bool computes = name.starts_with("v_") && !name.starts_with("v_rndne_");
   if (!computes) return FloatKind::kNone;
   if (name.find("_f64") != name.npos || name.find("_f16") != name.npos)
@@ -94,7 +94,7 @@ Op op_of(const Instruction& instruction) {
   for (size_t i = 0; i < instruction.operand_count; ++i) {
     const Operand& operand = instruction.operands[i];
     place_operand(op, operand, !has_source);
-    // A second result stands where other instructions have these.
+    // A second result is encoded where other instructions have these.
     if (operand.field == Field::kSdst && op.opcode->format == Format::kVop3)
       op.mods.abs = op.mods.op_sel = 0;
     has_source |= operand.field >= Field::kSrc0 && operand.field <= Field::kSrc2;
@@ -136,7 +136,7 @@ const Op* Program::decode(uint64_t pc) {
   if (op.run == nullptr) {
     op.run = stop_at_unknown;
   } else if (coverage_ != nullptr) {
-    coverage_->add(architecture_, op);  // who asks for it runs it
+    coverage_->add(architecture_, op);  // decoded means that a wave is about to run it
   }
   slots_[place / 4].store(&op, std::memory_order_release);
   return &op;

@@ -1,5 +1,5 @@
-// Program: the code of one loaded code object, decoded where waves come by. Shared by all waves
-// that run it, on any thread; what is decoded once stays.
+// Program: the code of one loaded code object, decoded lazily where waves execute it. Shared by all
+// waves that run it, on any thread; decoded instructions are kept.
 #pragma once
 
 #include <atomic>
@@ -17,12 +17,12 @@ class Coverage;
 
 class Program {
  public:
-  // `begin`: where the code is in memory, as long as waves run it.
+  // `begin`: where the code is in memory for as long as waves run it.
   Program(sonde::gpu::Architecture architecture, uint64_t begin, uint64_t bytes,
           Coverage* coverage = nullptr);
 
-  // nullptr outside of the code and between instructions. Never an Op without `run`: one that is
-  // unknown stops the wave.
+  // nullptr outside the code and between instructions. Never an Op without `run`: an unknown
+  // instruction gets one that stops the wave.
   const Op* at(uint64_t pc) {
     const uint64_t place = pc - begin_;
     if (place >= bytes_ || place % 4 != 0) return nullptr;
@@ -30,16 +30,16 @@ class Program {
     return op != nullptr ? op : decode(pc);
   }
 
-  // Of what was decoded, the instruction that ends there. nullptr if there is none.
+  // The decoded instruction that ends at pc; nullptr if there is none.
   const Op* before(uint64_t pc) const;
 
-  // Whether what was decoded is still what stands in memory: code may have been unloaded, and other
-  // code loaded at its place.
+  // Whether the decoded code is still what is in memory: the code may have been unloaded and other
+  // code loaded in its place.
   bool is_current() const;
   sonde::gpu::Architecture architecture() const { return architecture_; }
   uint64_t begin() const { return begin_; }
   uint64_t bytes() const { return bytes_; }
-  // How often which instruction was decoded: names in no order.
+  // The decoded opcodes, in no particular order.
   std::vector<const sonde::gpu::Opcode*> decoded() const;
 
  private:
@@ -47,13 +47,13 @@ class Program {
 
   const sonde::gpu::Architecture architecture_;
   const uint64_t begin_, bytes_;
-  const std::unique_ptr<std::atomic<const Op*>[]> slots_;  // one for each dword
+  const std::unique_ptr<std::atomic<const Op*>[]> slots_;  // one per dword
   Coverage* const coverage_;                               // may be nullptr
   mutable std::mutex mutex_;
-  std::deque<Op> ops_;  // under the mutex
+  std::deque<Op> ops_;  // protected by the mutex
 };
 
-// Of an instruction that cannot run: "v_foo_b32" or "0x1234abcd".
+// The name of an instruction that cannot run: "v_foo_b32" or "0x1234abcd".
 std::string name_of(const Op& op);
 
 }  // namespace softgpu::isa

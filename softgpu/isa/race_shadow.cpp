@@ -5,7 +5,7 @@
 namespace softgpu::isa {
 namespace {
 
-// Beside the address, whose upper bits user space leaves free.
+// Flags in the upper address bits, which user space does not use.
 constexpr uint64_t kIsByte = uint64_t{1} << 63, kIsLocal = uint64_t{1} << 62;
 
 size_t hash(uint64_t key) {
@@ -15,7 +15,7 @@ size_t hash(uint64_t key) {
 
 }  // namespace
 
-// What is of an earlier epoch is not there.
+// Cells of an earlier epoch count as empty.
 void RaceShadow::clear() {
   used_ = 0;
   is_full_ = false;

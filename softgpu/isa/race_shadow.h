@@ -1,5 +1,5 @@
 // RaceShadow: which waves of a group have read and written which bytes since the last barrier. Not
-// thread-safe; one for each group that runs.
+// thread-safe; one for each running group.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace softgpu::isa {
 
 class RaceShadow {
  public:
-  // An access: of which wave and lane, at which instruction (counted from the begin of the code).
+  // An access: its wave, its lane, and its instruction (offset from the start of the code).
   struct Mark {
     uint32_t place = 0;
     uint8_t wave = 0, lane = 0;
@@ -23,21 +23,21 @@ class RaceShadow {
     uint64_t address = 0;  // of the first byte
   };
 
-  // Forgets all.
+  // Forgets all accesses.
   void clear();
-  // The access before with which this one races, if there is one.
+  // The earlier access that this one races with, if any.
   std::optional<Conflict> access(uint64_t address, uint32_t bytes, bool is_local, bool writes,
                                  const Mark& mark);
-  // More was accessed than is kept: some of it is not seen.
+  // More memory was accessed than can be tracked, so some races are missed.
   bool is_full() const { return is_full_; }
 
  private:
-  // Of a dword, or of a byte where somebody accessed less than the dword.
+  // A dword, or a byte if any access was narrower than the dword.
   struct Cell {
     uint64_t key = 0;
     uint32_t epoch = 0;
     bool is_split = false;
-    Mark writer, reader, other_reader;  // the readers are of two waves
+    Mark writer, reader, other_reader;  // the readers are of different waves
   };
   static constexpr size_t kFewest = 1024, kMost = size_t{1} << 22;
 

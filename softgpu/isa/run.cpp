@@ -10,9 +10,10 @@
 namespace softgpu::isa {
 namespace {
 
-constexpr unsigned kUsualControl = 0x1f80;  // MXCSR: all masked, to nearest, nothing flushed
+// MXCSR: all exceptions masked, round to nearest, no flush to zero.
+constexpr unsigned kUsualControl = 0x1f80;
 
-// MXCSR for a MODE: two bits of rounding and two that say which denormals stay.
+// MXCSR for a MODE: two rounding bits, and two that say which denormals are kept.
 unsigned control_of(uint32_t mode, FloatKind kind) {
   const unsigned shift = kind == FloatKind::kSingle ? 0 : 2;
   constexpr unsigned kRounding[] = {0, 2, 1, 3};  // nearest, up, down, to zero
@@ -23,7 +24,7 @@ unsigned control_of(uint32_t mode, FloatKind kind) {
   return control;
 }
 
-// With s_set_gpr_idx_on the registers of vector instructions are counted from M0.
+// After s_set_gpr_idx_on, the VGPR numbers of vector instructions are relative to M0.
 Op with_index(const Op& op, uint32_t index) {
   Op moved = op;
   const auto by = static_cast<uint16_t>(index & 255);

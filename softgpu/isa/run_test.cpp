@@ -1,5 +1,5 @@
-// Waves as values: why they stop, where they go on, and that nothing outside of their memory is
-// touched.
+// Waves in isolation: why they stop, where they continue, and that they touch no memory but their
+// own.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -53,7 +53,7 @@ TEST(Run, WhatItDoesNotKnowIsNamedWithItsPlace) {
   EXPECT_EQ(lone.wave->stop, Stop::kUnknownInstruction);
   EXPECT_EQ(lone.wave->pc, code.begin() + 4);
   EXPECT_EQ(name_of(*code.program.at(lone.wave->pc)), "0xf0001100");
-  // v_screen_partition_4se_b32 v0, v0: in the table, but nobody has written it
+  // v_screen_partition_4se_b32 v0, v0: in the opcode table, but not implemented
   Code other({0x7e006f00, kEnd});
   LoneWave second(other);
   run(*second.wave, other.program, 100);
@@ -115,8 +115,8 @@ Launch launch_of(Code& code) {
   return launch;
 }
 
-// v_mov_b32 v1, 0; v_mov_b32 v2, 1; ds_add_u32 v1, v2; s_barrier; ds_read_b32 v3, v1; s_endpgm: all
-// waves see what all have added, and the wave that is not full adds less.
+// v_mov_b32 v1, 0; v_mov_b32 v2, 1; ds_add_u32 v1, v2; s_barrier; ds_read_b32 v3, v1; s_endpgm:
+// every wave sees what all have added, and the partial wave adds less.
 TEST(Group, WavesMeetAtBarriers) {
   Code code(
       {0x7e020280, 0x7e040281, 0xd8000000, 0x00000201, 0xbf8a0000, 0xd86c0000, 0x03000001, kEnd});
@@ -130,8 +130,8 @@ TEST(Group, WavesMeetAtBarriers) {
   EXPECT_EQ(runner.executed(), 12U);
 }
 
-// s_sleep 1; s_barrier; s_endpgm: a group whose waves all sleep stands aside, and goes on where it
-// was.
+// s_sleep 1; s_barrier; s_endpgm: a group whose waves all sleep yields, and later continues where
+// it was.
 TEST(Group, StandsAsideWhileItsWavesSleep) {
   Code code({0xbf8e0001, 0xbf8a0000, kEnd});
   GroupRunner runner;
@@ -146,7 +146,7 @@ TEST(Group, StandsAsideWhileItsWavesSleep) {
   EXPECT_EQ(runner.executed(), 6U);
 }
 
-// A fault of the host's memory is the kernel's, and the wave is still there to be looked at.
+// A host memory fault is reported as the kernel's, and the wave can still be inspected.
 TEST(Group, FaultsLeaveTheWaveAsItWas) {
   install_fault_handlers();
   FaultStack stack;

@@ -8,12 +8,12 @@ namespace {
 
 using sonde::gpu::Architecture;
 
-constexpr uint32_t kState = 1U << 31;  // else a wave
+constexpr uint32_t kState = 1U << 31;  // otherwise a wave
 constexpr uint32_t kLastOfGroup = 1U << 16, kFirstOfGroup = 1U << 17;
 constexpr uint32_t kLdsUnit = 512;
 constexpr size_t kGap = 64, kTtmps = 16, kHardware = 16;  // bytes, registers, registers
-// As many as a wave can have with the trap handler's registers: VCC, XNACK_MASK and FLAT_SCRATCH
-// have their numbers then.
+// As many as a wave can have with the trap handler's registers: this fixes the register numbers of
+// VCC, XNACK_MASK and FLAT_SCRATCH.
 constexpr uint32_t kScalarBlocks = 7;
 constexpr size_t kScalars = (kScalarBlocks + 1) * 16 - kTtmps, kUsedScalars = sonde::gpu::kTtmp;
 constexpr size_t kRow = kLanes * sizeof(uint32_t);
@@ -23,7 +23,7 @@ uint32_t vector_unit(Architecture architecture) {
   return architecture == Architecture::kGfx90a ? 8 : 4;
 }
 
-// In which units LDS is given out.
+// The allocation granularity of LDS.
 size_t lds_bytes(const StoppedGroup& group) {
   return (group.lds.size() + kLdsUnit - 1) / kLdsUnit * kLdsUnit;
 }
@@ -41,7 +41,7 @@ size_t total_bytes(std::span<const StoppedGroup> groups) {
   return total;
 }
 
-// What all waves have that follow it.
+// The state word for all waves that follow it.
 uint32_t state_word(const StoppedGroup& group) {
   const WaveRegisters& registers = group.registers;
   const uint32_t lds = static_cast<uint32_t>(lds_bytes(group)) / kLdsUnit;
@@ -93,7 +93,7 @@ void take_hardware(const uint32_t* from, Wave& wave) {
   wave.mode = from[kMode];
 }
 
-// Where the parts of a wave are, of which each lies below the one before.
+// Where the parts of a wave are; each lies below the one before.
 struct Place {
   uint8_t *lds, *ttmps, *hardware, *scalars, *accumulators, *vectors;
 
@@ -148,7 +148,7 @@ SavedWaves save(std::span<const StoppedGroup> groups) {
   SavedWaves saved;
   saved.waves.resize(total_bytes(groups));
   if (saved.waves.empty()) return saved;
-  saved.control_stack = {0, 0};  // for packets of the packet processor
+  saved.control_stack = {0, 0};  // the packet processor's words
   uint8_t* end = saved.waves.data() + saved.waves.size();
   for (const StoppedGroup& group : groups) {
     if (!group.waves.empty()) saved.control_stack.push_back(state_word(group));

@@ -1,6 +1,6 @@
-// The waves of a queue as gfx9 saves them when their queue leaves the GPU (CWSR), which is what
-// debuggers read and write: a control stack with a word for each wave, and the waves' registers and
-// LDS from the area's end downwards.
+// The waves of a queue in the layout in which gfx9 saves them when the queue leaves the GPU (CWSR),
+// which debuggers read and write: a control stack with a word per wave, and the waves' registers
+// and LDS from the end of the area downwards.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace softgpu::isa {
 
-// How many registers a wave has, in the units in which the GPU gives them out.
+// A wave's register counts, in units of allocation.
 struct WaveRegisters {
   sonde::gpu::Architecture architecture = sonde::gpu::Architecture::kGfx90a;
   uint32_t vectors = 0, accumulators = 0;
@@ -21,7 +21,7 @@ struct WaveRegisters {
 WaveRegisters registers_of(sonde::gpu::Architecture architecture,
                            const sonde::gpu::KernelDescriptor& kernel);
 
-// A work group whose waves are between two instructions: those that have not ended.
+// A work group whose unfinished waves are all between two instructions.
 struct StoppedGroup {
   std::vector<Wave*> waves;
   std::span<uint8_t> lds;
@@ -30,14 +30,15 @@ struct StoppedGroup {
 
 struct SavedWaves {
   std::vector<uint32_t> control_stack;
-  std::vector<uint8_t> waves;  // the control stack's end is where they begin
+  std::vector<uint8_t> waves;  // the control stack ends where they begin
 };
 SavedWaves save(std::span<const StoppedGroup> groups);
-// Gives the groups that were saved what stands in `waves` now. False if those are others.
+// Writes the contents of `waves` back to the groups that were saved. False if the groups are not
+// the same.
 bool restore(std::span<uint8_t> waves, std::span<const StoppedGroup> groups);
 
-// What AMD's trap handlers write into the wave's TTMPs when they have stopped it: it is no more
-// running, and was at this place. For what stops a wave here without a handler.
+// Writes to the wave's TTMPs what AMD's trap handlers do when they stop a wave: that it has
+// stopped, and where. For waves that softgpu stops without a handler.
 void mark_stopped(Wave& wave, uint64_t pc);
 
 }  // namespace softgpu::isa

@@ -1,5 +1,5 @@
-// The save area of waves at the offsets that AMD's debuggers expect, and the way back; and groups
-// that are held.
+// The save area of waves at the offsets that AMD's debuggers expect, and restoring from it; holding
+// groups.
 #include "isa/save_area.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +18,7 @@ using sonde::gpu::Architecture;
 
 constexpr size_t kRegisters = (16 + 16 + 112) * 4, kRow = 256;
 
-// Two waves of a group that has ended with its other ones: 8 VGPRs, 16 accumulators, 700 bytes of
-// LDS.
+// Two waves of a group whose other waves have ended: 8 VGPRs, 16 accumulators, 700 bytes of LDS.
 struct Pair {
   std::unique_ptr<Wave> first = std::make_unique<Wave>(), second = std::make_unique<Wave>();
   std::vector<uint8_t> lds = std::vector<uint8_t>(700, 0x5a);
@@ -49,7 +48,7 @@ uint32_t word_at(const std::vector<uint8_t>& bytes, size_t offset) {
 TEST(SaveArea, HasEachPartBelowTheOneBefore) {
   Pair pair;
   const SavedWaves saved = save(std::span(&pair.group, 1));
-  // State: 24 registers in units of 8, all SGPRs, 2 units of LDS, accumulators from the 8th on.
+  // State: 24 registers in units of 8, all SGPRs, 2 units of LDS, accumulators from register 8 on.
   const uint32_t state = 1u << 31 | 2 | 7 << 6 | 2 << 9 | 1 << 24;
   EXPECT_EQ(saved.control_stack, (std::vector<uint32_t>{0, 0, state, 1 << 17, 1 << 16}));
   const size_t vectors = 24 * kRow, first = 64 + 1024 + kRegisters + vectors;
@@ -110,7 +109,7 @@ TEST(WaveHold, HasAllGroupsStopAndGoOn) {
   Pair pair;
   WaveHold hold;
   hold.hold();
-  ASSERT_TRUE(hold.saved(1ms));  // nothing runs
+  ASSERT_TRUE(hold.saved(1ms));  // no group runs
   EXPECT_TRUE(hold.saved(1ms)->waves.empty());
   hold.release({});
 
@@ -151,7 +150,7 @@ TEST(WaveHold, HasGroupsThatWaitForOthers) {
   EXPECT_EQ(pair.first->pc, 0x7f0011223348u);
   hold.begin_parked(pair.group);
   hold.hold();
-  EXPECT_FALSE(hold.saved(1ms));  // it runs again
+  EXPECT_FALSE(hold.saved(1ms));  // the group runs again
   hold.release({});
   hold.end_parked(pair.group, [] {});
   hold.forget_parked(pair.group);

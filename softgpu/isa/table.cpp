@@ -18,7 +18,7 @@ class Table {
   }
 
  private:
-  std::deque<std::string> names_;  // do not move
+  std::deque<std::string> names_;  // a deque, since the names must not move
   std::unordered_map<std::string_view, Handler> handlers_;
 };
 
@@ -44,7 +44,8 @@ namespace {
 Table make_table() {
   Table table;
 #ifdef SOFTGPU_ISA_HAS_LEVEL3
-  // What x86-64-v3 has and compilers use: vectors of eight numbers and fused multiplication.
+  // The parts of x86-64-v3 that compilers benefit from here: vectors of eight numbers and fused
+  // multiply-add.
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") &&
       __builtin_cpu_supports("popcnt")) {

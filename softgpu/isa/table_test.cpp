@@ -1,4 +1,4 @@
-// Which instructions have no function: the README lists them, and the list is what the table lacks.
+// The README lists the instructions that are not implemented; the list must match the table.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// For the tests: numbers as bits, and a wave that runs some words.
+// For tests: floats as bits, and a wave that runs some words.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,7 @@ inline uint64_t bits64(double value) {
   return made;
 }
 
-// A whole group; what is no memory for its waves is a trap.
+// Runs a whole group; an access outside its memory raises a trap.
 inline Outcome run_group(GroupRunner& runner, const Launch& launch, const uint32_t (&id)[3],
                          const uint32_t (&size)[3]) {
   if (!runner.begin(launch, id, size, 0)) return {Outcome::kTrap, 0, "no memory"};
@@ -38,7 +38,7 @@ inline Outcome run_group(GroupRunner& runner, const Launch& launch, const uint32
   return outcome;
 }
 
-constexpr uint32_t kClampsAndIeee = 3U << 8;  // in MODE, as compilers have it
+constexpr uint32_t kClampsAndIeee = 3U << 8;  // the MODE bits that compilers set
 
 // A wave with all lanes, LDS and private memory.
 struct Machine {

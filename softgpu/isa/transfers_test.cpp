@@ -1,4 +1,4 @@
-// Every load and store of every kind of memory, by its name: widths, signs, halves of registers.
+// Every load and store for every kind of memory, by name: widths, signs, register halves.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -17,8 +17,8 @@ struct Transfer {
   unsigned bytes = 0;  // in memory
 };
 
-// Of flat_load_sbyte_d16_hi, buffer_store_dwordx3, ds_read_u16, ds_write_b8_d16_hi ... ; bytes 0:
-// not one.
+// Parses flat_load_sbyte_d16_hi, buffer_store_dwordx3, ds_read_u16, ds_write_b8_d16_hi ...; 0
+// bytes: not a transfer.
 Transfer transfer_of(const Opcode& opcode) {
   std::string name(opcode.name);
   Transfer made;
@@ -60,7 +60,8 @@ Transfer transfer_of(const Opcode& opcode) {
 
 constexpr unsigned kData = 8, kOffset = 16;
 
-// Address in v[0:1], or v0 of LDS and private memory; data in v[8:11]. An offset of 16 bytes.
+// The address is in v[0:1], or in v0 for LDS and private memory; the data in v[8:11]. The offset is
+// 16 bytes.
 Words words_of(const Opcode& opcode, bool is_load) {
   const uint32_t number = opcode.number, data = is_load ? kData << 24 : kData << 8;
   switch (opcode.format) {
@@ -79,8 +80,7 @@ Words words_of(const Opcode& opcode, bool is_load) {
   }
 }
 
-// The place in memory of byte n of what lane 1 has: private memory keeps the dwords of all lanes
-// side by side.
+// Where byte n of lane 1's data is in memory: private memory interleaves the dwords of all lanes.
 uint8_t* byte_of(Machine& machine, std::vector<uint8_t>& memory, Format format, unsigned n) {
   const unsigned at = kOffset + 4 + n;
   if (format == Format::kDs) return machine.lds.data() + at;
@@ -142,10 +142,10 @@ TEST(Transfers, AllOfThem) {
   EXPECT_GT(tested, 100u);
 }
 
-// With two places: offsets of eight bits each, in elements or in 64 of them.
+// Two places: 8-bit offsets for each, in elements or in units of 64 elements.
 TEST(Transfers, TwoPlacesOfLds) {
   const struct {
-    uint32_t number;  // of ds_write2, whose reads are 41 later
+    uint32_t number;  // of ds_write2; the matching read has this number plus 41
     unsigned bytes, step;
   } kinds[] = {{14, 4, 4}, {15, 4, 256}, {78, 8, 8}, {79, 8, 512}};
   for (const auto& kind : kinds) {

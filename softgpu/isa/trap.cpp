@@ -8,7 +8,7 @@ using sonde::gpu::kTtmp;
 // ROCr's handlers have a few dozen instructions.
 constexpr uint64_t kMostInstructions = 1'000'000;
 constexpr uint64_t kProgramCounter = (uint64_t{1} << 48) - 1;
-// What KFD's host traps are: a bit behind the trap's number, and the number that it gives them.
+// A KFD host trap: the bit above the trap number, and the trap number that KFD uses.
 constexpr uint64_t kHostTrap = uint64_t{1} << 8 | 4;
 
 uint32_t cause_of(Stop stop) {
@@ -16,7 +16,7 @@ uint32_t cause_of(Stop stop) {
   return stop == Stop::kMemoryViolation ? kMemoryViolationCause : 0;
 }
 
-// From the instruction at `at`; `number` is what stands over the program counter.
+// Enters from the instruction at `at`; `number` is stored above the program counter.
 AfterTrap enter_handler(Wave& wave, const TrapHandler& handler, uint64_t at, uint64_t number) {
   wave.set64(kTtmp, (at & kProgramCounter) | number << 48);
   wave.s[kTtmp + 12] = status_of(wave);
@@ -47,7 +47,7 @@ void set_trap_registers(Wave& wave, const TrapRegisters& registers) {
 AfterTrap run_trap_handler(Wave& wave, const TrapHandler& handler) {
   const bool is_trap = wave.stop == Stop::kTrap;
   const uint64_t number = is_trap ? wave.trap_id : 0;
-  const uint64_t at = is_trap ? wave.pc - 4 : wave.pc;  // s_trap itself
+  const uint64_t at = is_trap ? wave.pc - 4 : wave.pc;  // the address of s_trap itself
   wave.trap_status |= cause_of(wave.stop);
   return enter_handler(wave, handler, at, number);
 }

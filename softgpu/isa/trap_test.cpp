@@ -1,4 +1,4 @@
-// Traps: what a trap handler finds, that it can go back, and what its group says when it halts.
+// Traps: what a trap handler sees, that it can return, and what its group reports when it halts.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kEnd = 0xbf810000;
 
-// Trap 1 is passed over. Others store what they are, with what the handler sees, and halt.
+// Returns from trap 1. For others it stores the number and what else it sees, and halts.
 const std::vector<uint32_t> kHandler = {
     0x92eeff6d, 0x00080010,  // s_bfe_u32 ttmp2, ttmp1, 0x80010
     0x806c846c,              // s_add_u32 ttmp0, ttmp0, 4
@@ -117,11 +117,11 @@ TEST(Trap, HandlersThatFailAndWhatOnlyTheyMayDo) {
   EXPECT_NE(outcome.detail.find("halts"), std::string::npos);
 }
 
-// Counts host traps at its memory's begin, and leaves the trap's number and the work group. It
-// leaves SCC set, but for what it restores.
+// Counts host traps at the start of its memory, and stores the trap's number and the work group.
+// Changes SCC, which it must restore.
 const std::vector<uint32_t> kCountingHandler = {
     0xbf0d986d,              // s_bitcmp1_b32 ttmp1, 24
-    0xbf840009,              // s_cbranch_scc0 behind what follows
+    0xbf840009,              // s_cbranch_scc0 past the rest
     0x92eeff6d, 0x00090010,  // s_bfe_u32 ttmp2, ttmp1, 0x90010
     0xc0421bbd, 0x00000008,  // s_store_dword ttmp2, ttmp[14:15], 0x8
     0xc0461d3d, 0x00000010,  // s_store_dwordx2 ttmp[8:9], ttmp[14:15], 0x10
@@ -174,7 +174,7 @@ TEST(HostTrap, RunsTheHandlerWhileTheWaveRunsAndChangesNothing) {
   EXPECT_EQ(outcome.kind, Outcome::kDone) << outcome.detail;
   EXPECT_EQ(machine.runner.last()->s[0], 100'000u);
   EXPECT_EQ(machine.runner.executed(), 500'003u);
-  // At each place for one: about 512 instructions from one to the next.
+  // Host traps are taken at places that are about 512 instructions apart.
   EXPECT_GT(machine.memory[0], 700u);
   EXPECT_LT(machine.memory[0], 1300u);
   EXPECT_EQ(machine.memory[1], 0x104u);
@@ -189,7 +189,7 @@ TEST(HostTrap, ComesOncePerInterval) {
   HostTrapping machine;
   machine.traps.start(std::chrono::hours(24 * 365 * 50));
   EXPECT_EQ(machine.run().kind, Outcome::kDone);
-  EXPECT_EQ(machine.memory[0], 0u);  // the interval is that of the start of the machine
+  EXPECT_EQ(machine.memory[0], 0u);  // the interval is read when the machine starts
 }
 
 TEST(HostTrap, NeedsAHandlerWithMemoryThatGoesOn) {
@@ -198,7 +198,7 @@ TEST(HostTrap, NeedsAHandlerWithMemoryThatGoesOn) {
   machine.handler = {0xbf920002, kEnd};  // s_trap 2
   const Outcome outcome = machine.run();
   EXPECT_EQ(outcome.kind, Outcome::kTrap);
-  machine.traps.stop();  // does not wait for what has failed
+  machine.traps.stop();  // does not wait for the failed one
 }
 
 TEST(HostTrap, AStopWaitsForWhoIsInTheHandler) {

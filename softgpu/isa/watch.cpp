@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kBanks = 32;
 constexpr uint64_t kFetchBytes = 32;
 
-// LDS addresses of the lanes that a flat instruction leads there.
+// The lanes whose flat address is in LDS.
 uint64_t lanes_in_lds(const uint64_t (&addresses)[kLanes], uint64_t exec) {
   uint64_t found = 0;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
@@ -23,7 +23,7 @@ uint64_t lanes_in_lds(const uint64_t (&addresses)[kLanes], uint64_t exec) {
 
 unsigned dwords_of(const OpcodeClass& kind) { return (kind.bytes + 3U) / 4; }
 
-// The address of a lane in a buffer, without its limits.
+// A lane's address in a buffer, without bounds checks.
 uint64_t buffer_address(const Wave& wave, const Op& op, unsigned lane) {
   const uint32_t* s = &wave.s[op.src[0]];
   const bool adds_lane = s[3] >> 23 & 1, is_swizzled = s[1] >> 31;
@@ -49,7 +49,7 @@ LdsCycles lds_cycles(const uint64_t (&addresses)[kLanes], uint64_t exec, unsigne
   LdsCycles cycles;
   for (unsigned first = 0; first < kLanes; first += at_once) {
     if ((exec >> first & ((uint64_t{1} << at_once) - 1)) == 0) continue;
-    uint64_t wanted[kBanks][kBanks];  // the different dwords of each bank: usually one
+    uint64_t wanted[kBanks][kBanks];  // the distinct dwords of each bank: usually one
     uint32_t of_bank[kBanks] = {}, most = 0;
     for (unsigned lane = first; lane < first + at_once; ++lane) {
       if ((exec >> lane & 1) == 0) continue;
@@ -104,10 +104,10 @@ void GroupWatch::starts(const Wave& wave) {
 
 void GroupWatch::sees(Wave& wave, const Op& op) {
   last_ = op.address;
-  if (op.opcode == nullptr) return;  // it is about to stop
+  if (op.opcode == nullptr) return;  // the wave is about to stop
   const uint64_t every = watch_->waves != nullptr ? watch_->waves->every() : 0;
-  // Waves begin at places of their own, so that short ones are seen, and loops at every
-  // instruction.
+  // Each wave starts counting at a different offset, so that short waves are sampled, and loops at
+  // every instruction.
   constexpr uint64_t kOfGroup = 7919, kOfWave = 104729;
   if (every != 0 && (wave.executed + kOfGroup * group_ + kOfWave * wave.number) % every == 0)
     watch_->waves->sample(place_at(op.address), wave, op);
@@ -162,7 +162,7 @@ void GroupWatch::count(const Wave& wave, const Op& op, const OpcodeClass& kind) 
   if (watch_->caches != nullptr) model(wave, op, kind);
 }
 
-// Private memory has the dwords of a lane 256 bytes apart, so that lanes stand side by side.
+// In private memory, consecutive dwords of a lane are 256 bytes apart: the lanes are interleaved.
 void GroupWatch::model(const Wave& wave, const Op& op, const OpcodeClass& kind) {
   std::vector<CacheModel::Bytes> bytes;
   const auto own = reinterpret_cast<uint64_t>(wave.private_memory);
@@ -208,7 +208,7 @@ void GroupWatch::count_flat(const Wave& wave, const OpcodeClass& kind) {
   tally_[counter::SQ_LDS_BANK_CONFLICT] += cycles.conflicts;
 }
 
-// As the instruction itself will find them; of scratch the offsets in private memory.
+// The addresses as the instruction will compute them; for scratch, the offsets in private memory.
 void GroupWatch::find_addresses(const Wave& wave, const Op& op, const OpcodeClass& kind,
                                 unsigned place) {
   const unsigned row = op.src[0] >= kFirstVgpr ? op.src[0] - unsigned{kFirstVgpr} : 0;
@@ -223,7 +223,7 @@ void GroupWatch::find_addresses(const Wave& wave, const Op& op, const OpcodeClas
                 ? static_cast<uint32_t>(op.mods.offset)
                 : (static_cast<uint32_t>(op.mods.offset) >> 8 * place & 255) * kind.distance;
         to = low + by;
-        if (op.src[0] < kFirstVgpr)  // ds_append: one place for all
+        if (op.src[0] < kFirstVgpr)  // ds_append: one address for all lanes
           to = (wave.s[sonde::gpu::kM0] >> 16) + by;
         break;
       }

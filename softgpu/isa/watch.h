@@ -1,5 +1,5 @@
-// Watch: who looks on while the waves of a dispatch run, and the part of it for one group. A wave
-// that nobody watches runs without any of this.
+// Watch: what observes the waves of a dispatch while they run, and its part for one group. An
+// unobserved wave runs without any of this.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,13 @@ constexpr const char* kTraceHeader = "# softgpu instructions 1\n";
 struct Watch {
   CounterBank* counters = nullptr;
   CacheModel* caches = nullptr;  // only with counters
-  AppendFile* trace = nullptr;   // the executed instructions, as text; groups come whole
+  // The executed instructions as text; each group is written in one piece.
+  AppendFile* trace = nullptr;
   WaveLog* waves = nullptr;
   Check* check = nullptr;
-  // Where nobody has `waves`: what is found and does not end the kernel, as text.
+  // If there are no `waves`: gets findings that do not end the kernel, as text.
   std::function<void(const std::string&)> tell;
-  uint32_t gpu = 0;       // for readers
+  uint32_t gpu = 0;       // the number that readers see
   uint64_t dispatch = 0;  // its number
   std::string kernel;
   bool is_needed() const {
@@ -40,26 +41,27 @@ struct Watch {
 
 class GroupWatch {
  public:
-  // The group's number is that in its dispatch.
+  // The group's number within its dispatch.
   struct Group {
-    uint64_t number = 0, code = 0;  // where the code object's code begins
+    uint64_t number = 0, code = 0;  // code: where the code object's code begins
     uint32_t waves = 0;
     uint64_t entry = 0;  // where the kernel begins
     uint32_t lds_bytes = 0;
     const sonde::gpu::KernelDescriptor* kernel = nullptr;
-    std::span<const OwnMemory> own;  // that its waves may read
+    std::span<const OwnMemory> own;  // memory that its waves may read
   };
   void begin(const Watch& watch, const Group& group);
   void starts(const Wave& wave);
-  // Called for each instruction before it runs. May stop the wave (Stop::kBadAccess), for which
-  // bad_access() says why.
+  // Called before each instruction. May stop the wave (Stop::kBadAccess); bad_access() then says
+  // why.
   void sees(Wave& wave, const Op& op);
-  // All waves have met at a barrier.
+  // All waves have reached a barrier.
   void passes_barrier();
   const Finding& bad_access() const { return bad_access_; }
-  // Whether somebody wants the state of all waves; true once for each demand.
+  // Whether the state of all waves was requested; true once per request.
   bool is_asked();
-  // The wave is about to run what is at its pc, or, as `why` says, has failed at what it ran last.
+  // Logs the wave, which is about to run the instruction at its pc or, as `why` says, has failed at
+  // the last one.
   void show(const Wave& wave, const char* why, const sonde::gpu::KernelDescriptor& kernel);
   // All waves have ended, or the kernel has failed.
   void end();
@@ -83,15 +85,15 @@ class GroupWatch {
   const sonde::gpu::KernelDescriptor* kernel_ = nullptr;
   GroupCheck check_;
   Finding bad_access_;
-  uint64_t last_ = 0;      // where the instruction was that was seen last
-  uint64_t answered_ = 0;  // demands
+  uint64_t last_ = 0;      // where the instruction seen last was
+  uint64_t answered_ = 0;  // requests
   Tally tally_{};
-  std::vector<uint64_t> fetched_;  // of a wave: the block of code that it has
+  std::vector<uint64_t> fetched_;  // per wave: the block of code that it fetched last
   uint64_t addresses_[kLanes] = {};
   std::string text_;
 };
 
-// Of the lanes in `exec`, each of which has so many dwords at its address in LDS.
+// For the lanes in `exec`, each accessing this many dwords at its LDS address.
 struct LdsCycles {
   uint32_t active = 0, conflicts = 0;
 };

@@ -1,4 +1,4 @@
-// Which bytes an instruction accesses, as --check needs to know it.
+// Finds the bytes that an instruction accesses, for --check.
 #include <string_view>
 
 #include "isa/watch.h"
@@ -9,8 +9,7 @@ namespace {
 using Name = std::string_view;
 constexpr uint64_t kScalarMask = ~uint64_t{3};
 
-// Their elements' sizes are in descriptors, or they have two places that are none of their
-// operands.
+// Their element sizes are in descriptors, or they access two places that are not operands.
 bool is_left_out(Name name) {
   return name.find("_format_") != Name::npos || name.find("_src2_") != Name::npos ||
          name.find("addtid") != Name::npos;
@@ -22,8 +21,8 @@ uint64_t scalar_offset(const Wave& wave, const Op& op) {
   return number == sonde::gpu::kLiteral ? op.literal : wave.s[number];
 }
 
-// Of a scalar instruction; nothing is accessed where a buffer's descriptor says so, and private
-// memory is not shared.
+// For scalar instructions. False if the buffer's descriptor excludes the access, and for private
+// memory, which is not shared.
 bool find_scalar(const Wave& wave, const Op& op, uint32_t bytes, uint64_t& address) {
   const Name name = op.opcode->name;
   if (name.starts_with("s_scratch_")) return false;
@@ -40,7 +39,7 @@ bool find_scalar(const Wave& wave, const Op& op, uint32_t bytes, uint64_t& addre
   return offset + bytes <= (stride != 0 ? uint64_t{stride} * records : records);
 }
 
-// Lanes that a buffer's descriptor lets do anything; none of a buffer of private memory.
+// The lanes whose access the buffer's descriptor permits; none if the buffer is private memory.
 uint64_t lanes_in_buffer(const Wave& wave, const Op& op, const OpcodeClass& kind,
                          const uint64_t (&addresses)[kLanes]) {
   const uint32_t* s = &wave.s[op.src[0]];
@@ -65,7 +64,8 @@ void GroupWatch::passes_barrier() {
   if (watch_->check != nullptr) check_.passes_barrier();
 }
 
-// A finding that ends the wave is told with its end, any other here, and the wave goes on.
+// A finding that ends the wave is reported with its end; any other is reported here, and the wave
+// continues.
 void GroupWatch::check_at(Wave& wave, const GroupCheck::Use& use) {
   if (use.exec == 0 || wave.stop != Stop::kNone) return;
   if (check_.sees(use)) {
@@ -103,7 +103,7 @@ void GroupWatch::check(Wave& wave, const Op& op, const OpcodeClass& kind) {
       use.is_local = true;
       for (; use.place < kind.places; ++use.place) {
         find_addresses(wave, op, kind, use.place);
-        // The hardware adds within 32 bits.
+        // The hardware adds with 32 bits.
         for (uint64_t& address : addresses_) address = static_cast<uint32_t>(address);
         check_at(wave, use);
       }

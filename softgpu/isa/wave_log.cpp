@@ -47,7 +47,7 @@ std::string begin_line(std::string_view line, const WavePlace& place, const Wave
          ", \"offset\": " + hex(place.pc - place.code) + ", \"exec\": " + hex(wave.exec());
 }
 
-// Eight digits for each dword, one after the other.
+// Eight digits per dword, without separators.
 void put_dwords(std::string& to, const uint32_t* values, unsigned count) {
   char digits[12];
   to += '"';
@@ -87,8 +87,8 @@ std::string finding_fields(const Finding& finding, const Wave& wave) {
          ", \"other_access\": " + quoted(finding.other_writes ? "store" : "load");
 }
 
-// What tells the dispatch when it is over: its kernel object and its arguments, which lie in the
-// packet at these places.
+// What identifies the dispatch afterwards: its kernel object and its arguments, at these offsets of
+// the packet.
 std::string dispatch_fields(std::span<const OwnMemory> own) {
   constexpr uint64_t kKernelObject = 32, kArguments = 40;
   if (own.size() < 2 || own[0].address == 0) return {};
@@ -108,7 +108,7 @@ std::string dispatch_fields(std::span<const OwnMemory> own) {
   return text + '"';
 }
 
-// As HW_REG_TRAPSTS has them: MEM_VIOL 8, ILLEGAL_INST 11.
+// The HW_REG_TRAPSTS bits: MEM_VIOL 8, ILLEGAL_INST 11.
 uint32_t trap_status_of(std::string_view why) {
   if (why == "memory_fault" || why == "aperture_violation" || why == "out_of_bounds" ||
       why == "use_after_free")
@@ -133,7 +133,7 @@ void WaveLog::sample(const WavePlace& place, const Wave& wave, const Op& op) {
 void WaveLog::state(const WavePlace& place, const Wave& wave, std::string_view why,
                     const sonde::gpu::KernelDescriptor& kernel, const Finding* finding,
                     std::span<const OwnMemory> own) {
-  // gfx90a has VGPRs and accumulators in one file, in units of eight.
+  // gfx90a has VGPRs and accumulators in one file, allocated in units of eight.
   const unsigned registers = std::min(512U, ((kernel.rsrc1 & 63) + 1) * 8);
   const unsigned vectors = std::min(registers, ((kernel.rsrc3 & 63) + 1) * 4);
   std::string line = begin_line("state", place, wave);
