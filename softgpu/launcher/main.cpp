@@ -1,5 +1,5 @@
-// softgpu: makes the tree of a software GPU, starts a command with the library that shows it, and
-// ends as the command ends.
+// softgpu: creates the tree of a software GPU, starts a command with the library that presents it,
+// and exits with the command's status.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -32,10 +32,10 @@ using sonde::Result;
 using sonde::Status;
 
 constexpr int kPublishEveryMs = 50;
-constexpr int kGuardPages = 16;                   // between buffers whose bounds are checked
-constexpr int kCannotRun = 126, kNotFound = 127;  // as a shell says it
+constexpr int kGuardPages = 16;                   // between buffers, if bounds are checked
+constexpr int kCannotRun = 126, kNotFound = 127;  // as shells report it
 
-// Beside the tool: PREFIX/bin/softgpu and PREFIX/lib/softgpu/libsoftgpu.so.
+// Next to the tool: PREFIX/bin/softgpu and PREFIX/lib/softgpu/libsoftgpu.so.
 Result<std::string> find_library() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -47,7 +47,8 @@ Result<std::string> find_library() {
   return library.string();
 }
 
-// Where a stand-in for AMD's library of counters is, added for programs where that one is missing.
+// Adds the folder with the stand-in for AMD's counter library, for programs where that one is
+// missing.
 std::string library_path(const std::string& library) {
   const char* given = std::getenv("LD_LIBRARY_PATH");
   const std::string path = given == nullptr ? "" : given;
@@ -66,9 +67,8 @@ Status begin_log(const std::string& path) {
   return sonde::ok_status();
 }
 
-// Where memory is checked, each buffer has pages of its own, with some between that belong to
-// nobody, and the library is a tool of the HSA runtime: the innermost, so that others see what is
-// freed as it is freed.
+// With memory checks, each buffer has pages of its own, separated by guard pages, and the library
+// is a tool of the HSA runtime: the innermost, so that it sees each free when it happens.
 std::string check_environment(const std::string& library) {
   const auto given = [](const char* name) {
     const char* value = std::getenv(name);
@@ -81,7 +81,7 @@ std::string check_environment(const std::string& library) {
   return additions + "\x1fHSA_TOOLS_LIB=" + library + (tools.empty() ? "" : " " + tools);
 }
 
-// For all processes to append to; one that is there is kept.
+// Creates a file that all processes append to; an existing one is never overwritten.
 Status begin_new(const std::string& path) {
   if (path.empty()) return sonde::ok_status();
   const sonde::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -118,7 +118,7 @@ Result<int> run(const Options& options, const std::string& file, const SessionFo
   SONDE_ASSIGN(auto signals, sonde::record::SignalPipe::open());
   std::string additions = "SOFTGPU_TREE=" + folder.path() + "\x1fSONDE_SYS_ROOT=" + folder.path() +
                           "/sys\x1fLD_PRELOAD+=" + library;
-  // For a debugger that runs in the command.
+  // For a debugger that the command runs.
   const auto config = read_config(folder.path() + std::string(kConfigFile));
   if (config && !config->waves_path.empty()) additions += "\x1fSOFTGPU_WAVES=" + config->waves_path;
   if (const std::string path = library_path(library); !path.empty())
@@ -178,7 +178,7 @@ int main(int argc, char** argv) try {
   if (!status) return softgpu::fail(status.error());
   if (WIFSIGNALED(*status)) sonde::record::exit_like(0, WTERMSIG(*status));
   sonde::record::exit_like(WEXITSTATUS(*status), 0);
-} catch (const std::exception& error) {  // of a library
+} catch (const std::exception& error) {  // thrown by a library
   std::fprintf(stderr, "softgpu: %s\n", error.what());
   return 1;
 }

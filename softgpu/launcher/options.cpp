@@ -69,7 +69,8 @@ Result<Config> make_config(const Raw& raw) {
   if (!raw.coverage.empty()) config.coverage_path = raw.coverage;
   for (std::string* path :
        {&config.log_path, &config.waves_path, &config.instructions_path, &config.coverage_path}) {
-    if (!path->empty()) *path = std::filesystem::absolute(*path).string();  // programs move around
+    // Programs may change their directory.
+    if (!path->empty()) *path = std::filesystem::absolute(*path).string();
   }
   config.sample_every = raw.sample_every.value_or(config.sample_every);
   if (config.sample_every != 0 && config.waves_path.empty()) {

@@ -13,13 +13,13 @@ namespace softgpu {
 
 struct Options {
   Config config;
-  std::string keep_tree;  // where to make the tree, which then stays; "" = a temporary one
-  bool publish = false;   // the live files are kept up to date for readers outside
+  std::string keep_tree;  // where to create and keep the tree; "" = in a temporary folder
+  bool publish = false;   // keeps the live files up to date for readers outside the session
   std::string attach;     // an existing tree to use
   std::vector<std::string> command;
 };
 
-// What is to be printed instead of starting a command (--help, --models ...), with the exit status.
+// The text to print instead of starting a command (--help, --models ...), and the exit status.
 struct Printout {
   std::string text;
   int exit_status = 0;

@@ -41,14 +41,14 @@ Result<std::string> kept(const std::string& folder) {
   return std::filesystem::canonical(folder).string();
 }
 
-// In memory where possible: the tree is hundreds of tiny files.
+// In memory if possible: the tree is hundreds of tiny files.
 std::string place_for_tree() {
   if (::access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm";
   const char* place = std::getenv("TMPDIR");
   return place != nullptr && place[0] == '/' ? place : "/tmp";
 }
 
-// AMD's debug agent, or Sonde's under that name, asks for the waves that stop.
+// AMD's debug agent, or Sonde under that name, requests the waves that stop.
 bool is_debugged() {
   const char* tools = std::getenv("HSA_TOOLS_LIB");
   return tools != nullptr && std::strstr(tools, "librocm-debug-agent") != nullptr;

@@ -37,7 +37,7 @@ std::string hwmon_name(uint32_t gpu) { return "hwmon" + std::to_string(gpu); }
 bool in_tree(std::string_view path, bool& may_be_machines) {
   may_be_machines = false;
   if (path.size() < 8 || path[0] != '/' || (path[1] != 's' && path[1] != 'd' && path[1] != 'p')) {
-    return false;  // nearly all paths, decided without a comparison
+    return false;  // decides nearly all paths, without a comparison
   }
   for (std::string_view prefix : kOurs) {
     if (!path.starts_with(prefix)) continue;

@@ -19,7 +19,7 @@ using Writer = std::string (*)(const GpuConfig&, const GpuLoad&);
 std::string line(uint64_t value) { return std::to_string(value) + "\n"; }
 std::string percent(double share) { return line(std::lround(std::clamp(share, 0.0, 1.0) * 100)); }
 
-// A plain model of a card: from 16 % of its power limit at rest to 90 % at full load.
+// A simple model of a card: from 16 % of its power limit when idle to 90 % at full load.
 double power_w(const GpuConfig& gpu, const GpuLoad& load) {
   return model_of(gpu).power_cap_w * (0.16 + 0.74 * load.busy);
 }
@@ -56,7 +56,7 @@ std::string dpm(const Levels& levels) {
 
 uint32_t current_mhz(const Levels& levels) { return levels.mhz[levels.current]; }
 
-// The kernel's table of metrics, format 1.3: what it has no value for is all ones.
+// The kernel's metrics table, format 1.3: fields without a value are all ones.
 struct GpuMetrics {
   uint16_t structure_size = 0;
   uint8_t format_revision = 1, content_revision = 3;

@@ -1,5 +1,5 @@
 // Live files: what changes in a GPU's sysfs folder while it works. Their text is a function of the
-// configuration and the load, made anew each time such a file is opened.
+// configuration and the load, generated each time such a file is opened.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace softgpu {
 
-// Of one GPU, all processes together.
+// The load of one GPU, from all processes.
 struct GpuLoad {
   double busy = 0, memory_busy = 0;  // 0..1
   uint64_t vram_used_bytes = 0, gtt_used_bytes = 0;

@@ -10,7 +10,7 @@
 namespace softgpu {
 namespace {
 
-constexpr size_t kNumberBytes = 24;  // as wide as a file of one number is made
+constexpr size_t kNumberBytes = 24;  // the fixed size of a file with one number
 
 void write_over(const std::string& path, std::string text) {
   const bool number = text.find('\n') + 1 == text.size() && text.size() < kNumberBytes;

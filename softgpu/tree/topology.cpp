@@ -22,7 +22,7 @@ struct Link {
   uint32_t weight = 20, mb_per_s = 32000;
 };
 
-// As the kernel has them: what the board joins, and what goes over PCIe between GPUs.
+// In the kernel's two groups: links on the board, and links between GPUs over PCIe.
 struct Links {
   std::vector<Link> io, p2p;
 };
@@ -45,7 +45,7 @@ Links links_of(const Config& config, uint32_t gpu) {
 }
 
 void write_links(TreeWriter& tree, const std::string& folder, const std::vector<Link>& links) {
-  tree.folder(folder);  // also without any: amd-smi aborts where it is missing
+  tree.folder(folder);  // even if it stays empty: amd-smi aborts if it is missing
   for (size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
     tree.properties(folder + "/" + std::to_string(i) + "/properties",
@@ -133,7 +133,7 @@ void write_gpu_properties(TreeWriter& tree, const std::string& node, const Confi
   const Model& model = model_of(own);
   const bool in_hive = std::any_of(links.io.begin(), links.io.end(),
                                    [](const Link& link) { return link.type == kXgmiLink; });
-  // A model's arrays hold at least the units that are configured.
+  // A model's arrays hold at least the configured units.
   const uint32_t arrays = model.shader_engines * model.family.arrays_per_engine;
   const uint32_t per_array =
       std::max(model.units_per_array, (own.compute_units + arrays - 1) / arrays);
@@ -205,13 +205,13 @@ uint32_t kfd_capability(const Model& model) {
   uint32_t bits = 1u << 1 | 1u << 7 | 2u << 8 | 2u << 12;  // MMU, 2^2 watch points, doorbells
   bits |= 1u << 27;                                        // the SVM ioctl
   bits |= 1u << 15 | 1u << 16 | 1u << 17 | 1u << 29;       // a debugger's calls
-  if (model.ecc) bits |= 1u << 20 | 1u << 26;              // memory's and SRAM's
+  if (model.ecc) bits |= 1u << 20 | 1u << 26;              // ECC of memory and of SRAM
   return bits;
 }
 
 uint32_t kfd_debug_properties(const Model& model) {
   const bool first_gfx9 = gfx_version_of(model) < 90010;
-  // Bits of an address that a watch may leave out; whether waves always know their dispatch.
+  // Which address bits a watch may ignore; whether waves always know their dispatch.
   return (model.family.wave_size == 64 ? 6u : 7u) | 29u << 4 | (first_gfx9 ? 0 : 1u << 10);
 }
 

@@ -36,7 +36,7 @@ std::string module_list() {
 void write_modules(TreeWriter& tree) {
   tree.file("/sys/module/amdgpu/initstate", "live\n");
   tree.file("/sys/module/amdgpu/version", "5.16.9.22.20\n");
-  tree.folder("/sys/module/amdgpu/holders");  // libkmod, in rocminfo, complains without it
+  tree.folder("/sys/module/amdgpu/holders");  // without it libkmod, in rocminfo, complains
   tree.file("/proc/modules", module_list());
   tree.folder("/sys/class/drm");
   tree.folder("/sys/class/hwmon");

@@ -135,7 +135,7 @@ TEST(Live, FollowsTheLoad) {
   }
 }
 
-// Offsets of format 1.3, as the kernel driver lays the table out.
+// The offsets of format 1.3, as in the kernel driver.
 TEST(Live, MetricsTable) {
   const GpuConfig gpu = two_gpus("{}").gpus[0];
   const std::string table = live_text("gpu_metrics", gpu, {.busy = 0.5, .memory_busy = 0.25});

@@ -1,5 +1,5 @@
-// TreeWriter: makes files, links and folders below one root, with the folders they need. The first
-// failure is kept and later calls do nothing, so that a caller asks once, at the end.
+// TreeWriter: creates files, links and folders below one root, with their parent folders. The first
+// failure is kept and later calls do nothing, so a caller checks once, at the end.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class TreeWriter {
   void file(const std::string& path, std::string_view text);
   void link(const std::string& path, const std::string& target);
   void folder(const std::string& path);
-  // Lines "key value", the kernel's form of a topology entry.
+  // Lines of "key value", the kernel's form of a topology entry.
   void properties(const std::string& path, std::initializer_list<Property> values);
 
   const sonde::Status& status() const { return status_; }
@@ -31,7 +31,7 @@ class TreeWriter {
   void fail(std::string what, const std::string& path, int error_number);
 
   std::string root_;
-  std::string last_parent_;  // files come in runs of one folder
+  std::string last_parent_;  // consecutive files usually share a folder
   sonde::Status status_ = sonde::ok_status();
 };
 
