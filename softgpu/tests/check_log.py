@@ -12,7 +12,7 @@ import collections
 import json
 import sys
 
-RUNTIME_KERNELS = ("", "__amd_rocclr_")  # without a name (ROCr), with this prefix (ROCclr)
+RUNTIME_KERNELS = ("", "__amd_rocclr_")  # without a name (ROCr), or with this prefix (ROCclr)
 
 
 def check(log_path, outputs):

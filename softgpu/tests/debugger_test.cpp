@@ -1,4 +1,4 @@
-// A debugger's calls of KFD, between two processes. Runs under the launcher, on two gfx90a and a
+// A debugger's KFD calls, between two processes. Runs under the launcher, on two gfx90a and a
 // gfx906.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ void tell(int fd) {
   if (write(fd, "x", 1) != 1) _exit(9);
 }
 
-// A program with a runtime and a queue, which does as it is told.
+// A program with a runtime and a queue, which executes the commands it receives.
 int debugged(int in, int out) {
   wait_for(in);
   const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
@@ -98,7 +98,7 @@ class DebuggerTest : public testing::Test {
     trap.op = static_cast<uint32_t>(op);
     return trap;
   }
-  // What the call gives, or its negative errno.
+  // The call's result, or its negative errno.
   int call(DebugTrap& trap) const {
     const int result = ioctl(kfd_, kTrap, &trap);
     return result < 0 ? -errno : result;
@@ -146,7 +146,7 @@ class DebuggerTest : public testing::Test {
 };
 
 TEST_F(DebuggerTest, SeesTheRuntimeAndTheQueuesOfAProcessThatItTraces) {
-  EXPECT_LT(enable(), 0);  // it traces it not
+  EXPECT_LT(enable(), 0);  // it is not tracing the process
   ASSERT_EQ(ptrace(PTRACE_SEIZE, child_, nullptr, nullptr), 0);
   ASSERT_EQ(enable(), 0);
   EXPECT_EQ(info_.state, 0u);
@@ -170,7 +170,7 @@ TEST_F(DebuggerTest, SeesTheRuntimeAndTheQueuesOfAProcessThatItTraces) {
   DebugTrap go_on = request(DebugOp::kSendRuntimeEvent);
   go_on.event.exceptions = mask_of(Exception::kProcessRuntime);
   ASSERT_EQ(call(go_on), 0);
-  wait_for(up_[0]);  // its queue is there
+  wait_for(up_[0]);  // the queue exists
 
   event.event.exceptions = 0;
   ASSERT_EQ(call(event), 0);
@@ -178,9 +178,9 @@ TEST_F(DebuggerTest, SeesTheRuntimeAndTheQueuesOfAProcessThatItTraces) {
   softgpu::kfd::QueueSnapshot queue{};
   uint32_t count = 0, id = event.event.queue_id;
   ASSERT_EQ(take_queues(&queue, 0, ~uint64_t{0}, count), 0);
-  EXPECT_EQ(count, 1u);  // how many there are
+  EXPECT_EQ(count, 1u);  // their number
   EXPECT_EQ(change(DebugOp::kSuspendQueues, id), 0);
-  EXPECT_EQ(id >> 31, 1u);  // it was in no snapshot yet
+  EXPECT_EQ(id >> 31, 1u);  // no snapshot has contained it yet
   ASSERT_EQ(take_queues(&queue, 1, mask_of(Exception::kQueueNew), count), 0);
   EXPECT_EQ(queue.exceptions, mask_of(Exception::kQueueNew));
   EXPECT_EQ(queue.gpu_id, first_gpu());
@@ -221,8 +221,8 @@ TEST_F(DebuggerTest, SeesTheGpusAndHasTheirWatches) {
   EXPECT_EQ(gpus[0].simd_count, 440u);
   DebugTrap disable = request(DebugOp::kDisable);
   EXPECT_EQ(call(disable), 0);
-  for (int i = 0; i < 2; ++i) tell(down_[1]);  // nobody holds it any more
-  // Its queue is destroyed, but was never suspended: the debugged process finds no header.
+  for (int i = 0; i < 2; ++i) tell(down_[1]);  // no queue is suspended any more
+  // The queue was destroyed without having been suspended, so the debugged process finds no header.
   int status = 0;
   waitpid(child_, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 3);

@@ -1,4 +1,4 @@
-// What a program sees that opens the device files itself, as libhsakmt, libdrm and rocm-smi do.
+// What a program sees when it opens the device files itself, as libhsakmt, libdrm and rocm-smi do.
 // Runs under the launcher, on two gfx90a and a gfx906.
 #include <dirent.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ drm_amdgpu_info_device device_info(int fd) {
   return info;
 }
 
-// Trap: libamd_smi 6.1 names a size that is larger than what it has for the answer.
+// Trap: libamd_smi 6.1 passes a size larger than its buffer for the answer.
 TEST(Information, IsWrittenAsFarAsTheAnswerGoes) {
   const int fd = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
   ASSERT_GE(fd, 0);
@@ -84,7 +84,7 @@ uint64_t property(const std::string& path, const std::string& wanted) {
   return 0;
 }
 
-// Trap: libdrm makes its own duplicate of the descriptor, with fcntl.
+// Trap: libdrm duplicates the descriptor itself, with fcntl.
 TEST(Descriptors, EveryKindOfDuplicateIsTheDevice) {
   const int fd = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
   ASSERT_GE(fd, 0);
@@ -97,7 +97,7 @@ TEST(Descriptors, EveryKindOfDuplicateIsTheDevice) {
     EXPECT_TRUE(answers_as_amdgpu(copy));
     close(copy);
   }
-  const int plain = open("/dev/null", O_RDWR);  // takes the number of one that was a device
+  const int plain = open("/dev/null", O_RDWR);  // gets the number of a closed device descriptor
   EXPECT_FALSE(answers_as_amdgpu(plain));
   close(plain);
 }
@@ -128,7 +128,7 @@ TEST(Descriptors, ShowTheDeviceNumbers) {
   EXPECT_EQ(errno, ENOENT);
 }
 
-// Trap: libdrm looks the marketing name up by what DRM answers, other tools by what sysfs says.
+// Trap: libdrm looks up the marketing name by DRM's answer, other tools by sysfs.
 TEST(Identity, DrmSysfsAndTopologyAgree) {
   for (int gpu = 0; gpu < kGpus; ++gpu) {
     const int fd = open(("/dev/dri/renderD" + std::to_string(128 + gpu)).c_str(), O_RDWR);
@@ -163,7 +163,8 @@ TEST(Paths, ListsAndLinksLookLikeTheMachines) {
   EXPECT_NE(("\n" + read_file("/proc/modules")).find("\namdgpu "), std::string::npos);
 }
 
-// A child of vfork() shares its parent's memory and closes what it does not pass on.
+// A child of vfork() shares its parent's memory and closes the descriptors that it does not pass
+// on.
 TEST(Processes, AChildOfVforkTakesNothingAway) {
   const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   const pid_t child = vfork();
@@ -180,7 +181,8 @@ TEST(Processes, AChildOfForkStartsCleanAndCanOpenAnew) {
   const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   const pid_t child = fork();
   if (child == 0) {
-    if (answers_as_kfd(fd)) _exit(1);  // the kernel refuses a process that did not open it
+    // The kernel refuses processes other than the one that opened it.
+    if (answers_as_kfd(fd)) _exit(1);
     const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
     if (!answers_as_kfd(own)) _exit(2);
     const std::string folder = "/sys/class/kfd/kfd/proc/" + std::to_string(getpid());
@@ -190,7 +192,7 @@ TEST(Processes, AChildOfForkStartsCleanAndCanOpenAnew) {
   waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_TRUE(answers_as_kfd(fd));
-  int processes = 0;  // the child has ended, and left by _exit()
+  int processes = 0;  // the child has ended by _exit()
   for (const auto& each : std::filesystem::directory_iterator("/sys/class/kfd/kfd/proc")) {
     ++processes;
     EXPECT_EQ(each.path().filename().string(), std::to_string(getpid()));
@@ -258,7 +260,7 @@ TEST(PcSampling, IsOfferedForTheGpusThatHaveIt) {
   EXPECT_NE(session, 0u);
   ask(1, PcSampleOp::kStart, nullptr, session);
   EXPECT_EQ(errno, 0);
-  ask(2, PcSampleOp::kStop, nullptr, session);  // of another GPU
+  ask(2, PcSampleOp::kStop, nullptr, session);  // on another GPU
   EXPECT_EQ(errno, EINVAL);
   ask(1, PcSampleOp::kStop, nullptr, session);
   ask(1, PcSampleOp::kDestroy, nullptr, session);
@@ -266,9 +268,8 @@ TEST(PcSampling, IsOfferedForTheGpusThatHaveIt) {
   close(fd);
 }
 
-// Trap: without an offset in the answer libhsakmt leaves the event without a place in the events
-// page, the device sends no interrupt, and ROCr waits for ever. In every answer, not only the
-// first.
+// Trap: without an offset in the answer libhsakmt assigns no slot in the events page, the device
+// sends no interrupt, and ROCr waits forever. Every answer needs it, not only the first.
 TEST(Events, EveryAnswerHasAnOffset) {
   const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   for (int i = 0; i < 3; ++i) {
@@ -284,7 +285,7 @@ TEST(Events, EveryAnswerHasAnOffset) {
   close(fd);
 }
 
-// Trap: an AQL doorbell holds the index of the last packet, so 0 would mean that there is one.
+// Trap: an AQL doorbell holds the index of the last packet, so 0 would mean that one is ready.
 TEST(Queues, DoorbellsStartAsTheirQueueNeeds) {
   const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   alignas(4096) static uint8_t memory[4][8192];
@@ -313,7 +314,7 @@ TEST(Queues, DoorbellsStartAsTheirQueueNeeds) {
     EXPECT_EQ(*doorbell, aql ? ~uint64_t{0} : 0);
     munmap(at, 8192);
   }
-  // libhsakmt masks what is beyond the page; each GPU has a page of its own.
+  // libhsakmt masks off the bits above the page; each GPU has its own page.
   EXPECT_NE(offsets[0] & ~uint64_t{8191}, offsets[2] & ~uint64_t{8191});
   EXPECT_LT(offsets[2] & ((uint64_t{1} << 46) - 1), 8192u);
   for (const uint32_t id : ids) {
@@ -335,8 +336,8 @@ char* map_shared(int fd, uint64_t offset) {
   return at == MAP_FAILED ? nullptr : static_cast<char*>(at);
 }
 
-// As ROCr's virtual memory management goes: memory without an address from KFD, exported as a DMA
-// buffer, imported and mapped by DRM.
+// ROCr's virtual memory management: memory without an address from KFD, exported as a DMA buffer,
+// imported and mapped by DRM.
 TEST(Sharing, MemoryOfKfdIsMappedByDrm) {
   const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   const int render = open("/dev/dri/renderD129", O_RDWR | O_CLOEXEC);
@@ -379,7 +380,7 @@ TEST(Sharing, MemoryOfKfdIsMappedByDrm) {
   EXPECT_EQ(ioctl(render, DRM_IOCTL_AMDGPU_GEM_VA, &mapping), -1);
   drm_gem_close closed{.handle = prime.handle, .pad = 0};
   EXPECT_EQ(ioctl(render, DRM_IOCTL_GEM_CLOSE, &closed), 0);
-  prime.fd = render;  // a file, but no buffer's
+  prime.fd = render;  // a file, but not a buffer
   EXPECT_EQ(ioctl(render, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), -1);
   kfd_ioctl_free_memory_of_gpu_args freed{.handle = memory.handle};
   EXPECT_EQ(ioctl(kfd, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &freed), 0);
@@ -396,7 +397,7 @@ TEST(Kfd, SharedVirtualMemoryHasAttributes) {
   request.op = KFD_IOCTL_SVM_OP_SET_ATTR;
   request.nattr = 1;
   request.attrs[0] = {KFD_IOCTL_SVM_ATTR_ACCESS, id_of_gpu(1)};
-  // As libhsakmt asks: with the size of what follows.
+  // libhsakmt encodes the size of the payload in the request number.
   const auto number = AMDKFD_IOC_SVM + (uint64_t{2 * sizeof request.attrs[0]} << _IOC_SIZESHIFT);
   ASSERT_EQ(ioctl(fd, number, &request), 0);
   request.op = KFD_IOCTL_SVM_OP_GET_ATTR;
@@ -406,7 +407,7 @@ TEST(Kfd, SharedVirtualMemoryHasAttributes) {
   EXPECT_EQ(request.attrs[0].type, uint32_t{KFD_IOCTL_SVM_ATTR_ACCESS});
   EXPECT_EQ(request.attrs[1].type, uint32_t{KFD_IOCTL_SVM_ATTR_NO_ACCESS});
   kfd_ioctl_set_xnack_mode_args mode{.xnack_enabled = 1};
-  EXPECT_EQ(ioctl(fd, AMDKFD_IOC_SET_XNACK_MODE, &mode), -1);  // there is a gfx906
+  EXPECT_EQ(ioctl(fd, AMDKFD_IOC_SET_XNACK_MODE, &mode), -1);  // one GPU is a gfx906
   EXPECT_EQ(errno, EPERM);
   mode.xnack_enabled = -1;
   EXPECT_EQ(ioctl(fd, AMDKFD_IOC_SET_XNACK_MODE, &mode), 0);

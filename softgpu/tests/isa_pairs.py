@@ -12,7 +12,7 @@ import gpu_opcodes  # noqa: E402
 
 LLVM_MC = "llvm-mc-15"
 TARGETS = ("gfx906", "gfx908", "gfx90a")
-# How the text of an instruction shows it.
+# How disassembly shows each modifier.
 SHOWN = {"sdwa": r"src0_sel:", "dpp": r"quad_perm:|row_newbcast:", "literal": r"0x(1234)?5678", "clamp": r" clamp",
          "sign": r"-v|neg_lo:\[1", "omod": r"mul:2", "op_sel": r"op_sel:\[1"}
 SHORT = {"Vop1": lambda op: 0x7e << 24 | 16 << 17 | op << 9, "Vop2": lambda op: op << 25 | 16 << 17 | 48 << 9,
@@ -61,6 +61,6 @@ def possible(target):
     for (modifier, name), text in zip(keys, gpu_opcodes.disassemble(LLVM_MC, target, words)):
         if text and re.search(SHOWN[modifier], text) and text.startswith(name):
             found[modifier].add(name)
-    # These have a number of their own, which is no source.
+    # These contain a number that is not a source.
     found["literal"] -= {"v_madmk_f16", "v_madak_f16", "v_madmk_f32", "v_madak_f32"}
     return found

@@ -15,7 +15,7 @@ import tempfile
 
 ALL, ODD = 0xffffffffffffffff, 0xaaaaaaaaaaaaaaaa  # lanes of the first loop, and of the second
 GROUPS = {(x, y, 0) for x in (0, 1) for y in (0, 1)}
-# Of 1,000 samples at a dozen places chance makes 0.04.
+# For 1,000 samples at a dozen places, chance gives 0.04.
 MOST_DISTANCE = 0.15
 
 
@@ -51,7 +51,7 @@ def problems(output, own):
     outside = [hex(s[0]) for s in samples if not begin <= s[0] < end]
     if outside:
         yield f"{len(outside)} samples outside of the kernel's code, as {outside[0]}"
-    # Of the loops, and of what is before and behind them.
+    # Samples outside the loops: before and after them.
     other = [hex(s[1]) for s in samples if s[1] not in (ALL, ODD)]
     if other:
         yield f"{len(other)} samples with other lanes, as {other[0]}"

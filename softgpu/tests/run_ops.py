@@ -31,7 +31,7 @@ def main():
 def run(options, folder):
     log = os.path.join(folder, "log")
     outputs = [os.path.join(folder, f"out{i}") for i in range(len(options.modes))]
-    # A shell of which all are children, so that they share the GPUs.
+    # The parent of all of them, so that they share the GPUs.
     script = ""
     for mode, output in zip(options.modes, outputs):
         script += f"'{options.ops}' {mode} > '{output}' & pids=\"$pids $!\"\n"

@@ -21,14 +21,15 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 LIMIT_S = 900
 
-# The runs of a program, each with its arguments, what it is linked with, and how its second build runs. "host": each
-# kernel must have host code. "auto": those without have machine code.
+# The runs of a program, each with its arguments; the link options; and how the second build runs.
+# "host": each kernel must have host code. "auto": kernels without host code have machine code.
 Program = collections.namedtuple("Program", "runs options second", defaults=([], "host"))
 PROGRAMS = {
     "bounds": Program([[]]),
     "busy": Program([["0.2"]]),
     "compute": Program([[]], ["-Wno-unused-result"]),
-    "cooperative": Program([[]], second="auto"),  # groups that wait for later ones run as machine code
+    # Groups that wait for later ones run as machine code.
+    "cooperative": Program([[]], second="auto"),
     "copies": Program([[]]),
     "exits": Program([["return"], ["exit"], ["thread"], ["quick"]]),
     "forks": Program([["before"], ["after"]]),
@@ -38,7 +39,8 @@ PROGRAMS = {
                                         "scratch")]),
     "product": Program([["1"]]),
     "rocprim": Program([[]]),
-    "rocrand": Program([["404", "uint", "1000", "12345"]], second="auto"),  # the library's kernels have none
+    # The library's kernels have no host code.
+    "rocrand": Program([["404", "uint", "1000", "12345"]], second="auto"),
     "rocsparse": Program([[]], second="auto"),
     "spin": Program([["0.1"]], second="auto"),  # assembly
     "training_hip": Program([["--steps", "2"]], ["-I" + os.path.join(ROOT, "include"), "-ldl"]),
@@ -72,7 +74,7 @@ def result(build, engine, program, arguments):
                           capture_output=True, timeout=LIMIT_S, check=False)
     text = (done.stdout + done.stderr).decode("latin-1")
     lines = VARIES.sub("#", text.replace(program, "PROGRAM")).splitlines()
-    return done.returncode, "\n".join(sorted(lines))  # of two processes, either writes first
+    return done.returncode, "\n".join(sorted(lines))  # with two processes, either may write first
 
 
 def is_equal(build, name, source, folder):

@@ -17,7 +17,7 @@ import tempfile
 
 import generate
 
-AT_ONCE = 20  # kernels in a process, of those that do not end it
+AT_ONCE = 20  # kernels in a process, if they do not end it
 
 
 def run(args, folder, program, kernels):

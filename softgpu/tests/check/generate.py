@@ -51,8 +51,9 @@ class Phase:
                                  ("from", rng.randrange(threads)), ("is", rng.randrange(threads))])
         self.turns, self.step = rng.choice([(1, 0)] * 4 + [(rng.randrange(2, 5), rng.randrange(1, 9))])
         self.mul, self.add = rng.choice([1, 3, 0]), rng.randrange(100)
-        self.is_called = rng.random() < 0.15  # through a function of its own, which gets a flat pointer
-        self.barrier = True  # behind it
+        # Through a separate function, which gets a flat pointer.
+        self.is_called = rng.random() < 0.15
+        self.barrier = True  # after it
         self.epoch = 0
         self.bad = None      # (group, thread, element of the whole array)
 
@@ -100,7 +101,7 @@ class Phase:
             lines.append(f"    acc += (unsigned)*(volatile {name}*)({place});")
         else:
             lines.append(f"    acc += (unsigned)atomicAdd({place}, ({name})1);")
-        # What is behind is not moved before, nor left out for what is before.
+        # What follows is not moved up, and what precedes is not optimised away for it.
         lines += ["  }", '  asm volatile("" ::: "memory");']
         return lines + (["  __syncthreads();"] if self.barrier else [])
 
@@ -126,7 +127,8 @@ class Kernel:
             return False
         self.phases = [Phase(rng, self.arrays, self.threads) for _ in range(rng.randrange(2, 8))]
         self.set_epochs()
-        # No phase races with itself, and a barrier is where it is needed, or may be.
+        # No phase races with itself, and there is a barrier where one is needed, or optionally
+        # elsewhere.
         self.phases = [p for p in self.phases if not self.races(self.accesses([p]))]
         for phase in self.phases:
             phase.barrier = rng.random() < 0.2
@@ -219,7 +221,7 @@ class Kernel:
             taking = [t for t in range(self.threads) if phase.takes_part(t)]
             far = rng.choice([0, 0, 1, rng.randrange(1, 50), rng.randrange(50, 60000 // array.size)])
             if array.is_local:
-                # Out of LDS, not only of the array.
+                # Outside LDS, not only outside the array.
                 element = (self.local_bytes - array.place + array.size - 1) // array.size + min(far, 2000)
             else:
                 element = array.total + far if rng.random() < 0.7 else -1 - far
@@ -240,7 +242,7 @@ class Kernel:
     def reads_unwritten(self):
         """Dwords of which no byte can have been written before somebody reads there."""
         accesses = [a for a in self.accesses(self.phases) if a.array in self.unwritten]
-        writers, readers = {}, set()  # of an array of global memory, or of LDS of a group
+        writers, readers = {}, set()  # of an array in global memory, or in a group's LDS
         for a in accesses:
             memory = ("lds", a.group) if a.array.is_local else a.array.number
             who = a.group, a.epoch, a.wave, a.order

@@ -1,6 +1,6 @@
 // Kernels for programs/traps.cpp: what stops a wave, and what does not.
-// A trap behind which ROCr's handler goes on: 1 for that of ROCr 5.2, 3 (llvm.debugtrap) for that of one
-// that enables the debugger's interface.
+// A trap that ROCr's handler returns from: 1 for ROCr 5.2, 3 (llvm.debugtrap) for versions that
+// enable the debugger interface.
 extern "C" __attribute__((global)) void passes1(unsigned* result) {
   asm volatile("s_trap 1");
   result[__builtin_amdgcn_workitem_id_x()] = 42;
@@ -19,7 +19,7 @@ extern "C" __attribute__((global)) void illegal(unsigned* result) {
 }
 extern "C" __attribute__((global)) void violates(unsigned* result) {
   result[__builtin_amdgcn_workitem_id_x()] = 3;
-  // A flat address in the private aperture, far behind this kernel's private memory.
+  // A flat address in the private aperture, far beyond this kernel's private memory.
   *reinterpret_cast<volatile unsigned*>((static_cast<unsigned long long>(0x20000) << 32) +
                                         0xf0000000) = 1;
 }

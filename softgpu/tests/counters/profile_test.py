@@ -19,7 +19,7 @@ import tomllib
 
 import count_test
 
-# Modelled; each counted kernel finds the second level empty, so they are the same both ways.
+# Modelled; each counted kernel starts with an empty L2, so they are the same both ways.
 CACHES = ("TCC_REQ", "TCC_HIT", "TCC_MISS", "TCC_READ", "TCC_WRITE", "TCC_WRITEBACK", "TCC_EA_RDREQ", "TCC_EA_WRREQ")
 
 SUMS = """SELECT k.string, n.string, sum(c.value) FROM rocpd_counter c JOIN rocpd_op o ON o.id = c.op_id

@@ -35,7 +35,8 @@ SCALAR_LOADS = ["s_load_dword s20, s[4:5], 0x{o:x}", "s_load_dwordx2 s[20:21], s
                 "s_store_dword s20, s[4:5], 0x{o:x}", "s_store_dwordx2 s[20:21], s[4:5], 0x{o:x}", "s_dcache_wb",
                 "s_atomic_add s20, s[4:5], 0x{o:x}", "s_atomic_umax_x2 s[20:21], s[4:5], 0x{o:x} glc",
                 "s_atomic_cmpswap s[20:21], s[4:5], 0x{o:x} glc"]
-# v50: an offset in memory; v[52:53]: an address; v54: one in LDS; v[56:57]: that as a flat address.
+# v50: an offset in memory; v[52:53]: an address; v54: an LDS address; v[56:57]: the same as a flat
+# address.
 MEMORY = ["global_load_dword v{d}, v50, s[4:5]", "global_load_dwordx4 v[40:43], v50, s[4:5]", "global_load_ubyte v{d}, v50, s[4:5]",
           "global_store_dwordx2 v50, v[{A}:{A1}], s[4:5]", "global_store_short v[52:53], v{a}, off",
           "global_atomic_add v50, v{a}, s[4:5]", "global_atomic_umax v{d}, v50, v{a}, s[4:5] glc",
@@ -49,7 +50,7 @@ LOCAL = ["ds_read_b32 v{d}, v54", "ds_read_b64 v[{D}:{D1}], v54 offset:64", "ds_
          "ds_add_u32 v54, v{a}", "ds_max_rtn_u32 v{d}, v54, v{a}", "ds_add_rtn_u64 v[{D}:{D1}], v54, v[{A}:{A1}]",
          "ds_bpermute_b32 v{d}, v{a}, v{b}", "ds_swizzle_b32 v{d}, v{a} offset:swizzle(SWAP,1)",
          "flat_load_dword v{d}, v[56:57]", "flat_store_dwordx2 v[56:57], v[{A}:{A1}]", "flat_atomic_add v[56:57], v{a}"]
-# v55: an offset in global data share.
+# v55: an offset in the global data share.
 GLOBAL_SHARE = ["ds_add_u32 v55, v{a} gds", "ds_read_b32 v{d}, v55 gds", "ds_write_b64 v55, v[{A}:{A1}] gds",
                 "ds_max_rtn_i32 v{d}, v55, v{a} gds", "ds_or_rtn_b64 v[{D}:{D1}], v55, v[{A}:{A1}] gds"]
 START = """

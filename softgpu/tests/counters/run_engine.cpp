@@ -1,5 +1,5 @@
-// Runs kernels of a code object on the engine alone and prints what it counts. Kernels come by
-// standard input, a line each: NAME ITEMS GROUP. Their argument is a pointer to memory.
+// Runs kernels of a code object on the engine alone and prints its counts. Kernels are read from
+// standard input, one per line: NAME ITEMS GROUP. Their argument is a pointer to memory.
 //   run_engine CODE_OBJECT [TRACE_FILE]
 #include <cstdio>
 #include <iostream>

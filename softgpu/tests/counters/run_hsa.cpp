@@ -1,9 +1,9 @@
 // Runs kernels of a code object as an HSA program does, and reads their counters as a profiler
 // does: through hsa_ven_amd_aqlprofile, with vendor packets around each dispatch. Input and output
-// are those of run_engine. Each kernel runs once for each set of counters that fits the hardware's
+// are those of run_engine. Each kernel runs once per set of counters that fits the hardware's
 // registers.
-//   run_hsa CODE_OBJECT COUNTER...      COUNTER is BLOCK:EVENT:NAME, BLOCK that of the header
-// Without a counter each kernel runs once.
+//   run_hsa CODE_OBJECT COUNTER...      COUNTER is BLOCK:EVENT:NAME, BLOCK a number from the header
+// Without counters each kernel runs once.
 #include <fcntl.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -79,7 +79,7 @@ hsa_executable_t load(const char* path) {
   return executable;
 }
 
-// Puts a packet of 64 bytes into the queue, its header last.
+// Writes a 64-byte packet to the queue, the header last.
 void submit(const void* packet) {
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
   while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) {
@@ -124,7 +124,7 @@ struct Session {
     profile.type = HSA_VEN_AMD_AQLPROFILE_EVENT_TYPE_PMC;
     profile.events = events.data();
     profile.event_count = static_cast<uint32_t>(events.size());
-    CHECK(api.hsa_ven_amd_aqlprofile_start(&profile, nullptr));  // how large the buffers must be
+    CHECK(api.hsa_ven_amd_aqlprofile_start(&profile, nullptr));  // returns the buffer sizes
     profile.command_buffer.ptr = allocate(profile.command_buffer.size);
     profile.output_buffer.ptr = allocate(profile.output_buffer.size);
     CHECK(api.hsa_ven_amd_aqlprofile_start(&profile, &start));
@@ -159,7 +159,7 @@ void run(const Kernel& kernel, uint32_t items, uint32_t group, void* kernarg, Se
   hsa_signal_destroy(done);
 }
 
-// Counters into sets of no more than the registers of their blocks.
+// Splits the counters into sets that fit the registers of their blocks.
 std::vector<std::vector<Wanted>> sets_of(const std::vector<Wanted>& wanted) {
   std::vector<std::vector<Wanted>> sets;
   std::map<uint32_t, size_t> used;

@@ -11,7 +11,7 @@ FORMATS_OF_SALU = re.compile(r"s_(?!nop|endpgm|branch|cbranch_(?!g_fork|i_fork|j
                              r"wakeup|endpgm_)")
 SMEM = re.compile(r"s_(load|store|buffer|scratch|dcache|mem(real)?time|atc|atomic)")
 MATRIX = re.compile(r"v_mfma_\w+?_(\d+)x(\d+)x(\d+)(i8|bf16|f16|f32|f64)(_1k)?$")
-# How many products a matrix instruction works on at once, by rows, depth and type.
+# How many products a matrix instruction computes at once, by rows, depth and type.
 BLOCKS = {(32, 1, "f32"): 2, (32, 2, "f32"): 1, (16, 1, "f32"): 4, (16, 4, "f32"): 1, (4, 1, "f32"): 16,
           (32, 4, "f16"): 2, (32, 8, "f16"): 1, (16, 4, "f16"): 4, (16, 16, "f16"): 1, (4, 4, "f16"): 16,
           (32, 2, "bf16"): 2, (32, 4, "bf16"): 1, (16, 2, "bf16"): 4, (16, 8, "bf16"): 1, (4, 2, "bf16"): 16,

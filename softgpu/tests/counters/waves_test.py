@@ -32,7 +32,7 @@ s_cmp_eq_u32 s20, s20
 s_mov_b64 exec, 0x0f0f
 """
 KERNELS = [
-    # s[22:23] is where the instruction behind s_getpc_b64 is.
+    # s[22:23] points to the instruction after s_getpc_b64.
     {"name": "endless", "code": KNOWN + "s_getpc_b64 s[22:23]\n1:\ns_nop 0\ns_branch 1b"},
     {"name": "bad_address", "code": KNOWN + "v_mov_b32 v8, 0x1000\nv_mov_b32 v9, 0\ns_getpc_b64 s[22:23]\nglobal_load_dword v10, v[8:9], off\n"
                                             "s_waitcnt 0"},
@@ -61,7 +61,8 @@ def run(args, folder, code, kernel):
         found = states(path)
     time.sleep(0.3)
     found = states(path)
-    program.terminate()  # the launcher passes it on to the program, whose kernel may not end, and cleans up
+    # The launcher forwards it to the program, whose kernel may never end, and cleans up.
+    program.terminate()
     try:
         program.wait(20)
     except subprocess.TimeoutExpired:

@@ -1,5 +1,5 @@
-// attach PID: AMD's debugger library on a process of the same session: attaches, lists
-// architectures' names, agents and queues, stops and goes on, detaches.
+// attach PID: uses AMD's debugger library on a process of the same session: attaches, lists
+// architectures, agents and queues, stops and resumes, detaches.
 #include <cinttypes>
 
 #include "client.h"

@@ -17,7 +17,7 @@ inline bool good(amd_dbgapi_status_t status, const char* what) {
   return false;
 }
 
-// Exits when that fails.
+// Exits on failure.
 inline amd_dbgapi_process_id_t attach_to(pid_t pid, bool verbose) {
   target = pid;
   amd_dbgapi_callbacks_t callbacks{};
@@ -27,7 +27,7 @@ inline amd_dbgapi_process_id_t attach_to(pid_t pid, bool verbose) {
     *own = target;
     return AMD_DBGAPI_STATUS_SUCCESS;
   };
-  // The program loads nothing more.
+  // The program loads nothing more, so breakpoints are never hit.
   callbacks.insert_breakpoint = [](amd_dbgapi_client_process_id_t, amd_dbgapi_global_address_t,
                                    amd_dbgapi_breakpoint_id_t) {
     return AMD_DBGAPI_STATUS_SUCCESS;
@@ -50,7 +50,7 @@ inline amd_dbgapi_process_id_t attach_to(pid_t pid, bool verbose) {
   return process;
 }
 
-// Says what events there are, and is done with them.
+// Prints the pending events and marks them as processed.
 inline int take_events(amd_dbgapi_process_id_t process) {
   int count = 0;
   amd_dbgapi_event_id_t event{};

@@ -20,7 +20,8 @@ def main():
                 continue  # it had not failed
             seen = seen | {"kernel": group["kernel"]}
             wrong = [name for name in SAME if seen[name] != expected[name]]
-            # The library has an illegal instruction, or one that left private memory, behind it.
+            # For an illegal instruction, or one that left private memory, the library's pc is past
+            # it.
             if int(seen["pc"], 16) - int(expected["pc"], 16) not in (0, 4, 8):
                 wrong.append("pc")
             if seen["why"] in ("trap", "memory_fault") and seen["pc"] != expected["pc"]:

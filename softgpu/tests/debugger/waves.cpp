@@ -1,7 +1,7 @@
-// waves PID FILE: AMD's debugger library on a process of the same session, whose waves the software
-// GPU writes to FILE on demand. Stops all waves, prints a line of JSON for each with what the
-// library says of its registers and LDS, demands the same of the software GPU (unless FILE is -),
-// lets the waves go on, waits, stops them once more, and detaches. With "die" for FILE it ends
+// waves PID FILE: uses AMD's debugger library on a process of the same session whose waves the
+// software GPU writes to FILE on request. Stops all waves, prints each wave's registers and LDS as
+// the library reports them, as a line of JSON, requests the same from the software GPU (unless FILE
+// is -), resumes the waves, waits, stops them once more, and detaches. If FILE is "die" it exits
 // while the waves are stopped.
 #include <unistd.h>
 
@@ -54,7 +54,7 @@ std::string local_memory(amd_dbgapi_process_id_t process, amd_dbgapi_wave_id_t w
                          uint64_t bytes) {
   const auto architecture =
       info<amd_dbgapi_architecture_id_t>(wave, AMD_DBGAPI_WAVE_INFO_ARCHITECTURE, "architecture");
-  constexpr uint64_t kLocal = 3;  // by DWARF's numbers
+  constexpr uint64_t kLocal = 3;  // DWARF's number
   amd_dbgapi_address_space_id_t space{};
   if (!good(amd_dbgapi_dwarf_address_space_to_address_space(architecture, kLocal, &space), "LDS"))
     return {};
@@ -114,7 +114,7 @@ void demand_from_softgpu(const std::string& file) {
   const std::string ask = file + ".ask";
   std::ofstream(ask) << "\n";
   for (int tries = 0; tries < 200 && access(ask.c_str(), F_OK) == 0; ++tries) usleep(20'000);
-  usleep(300'000);  // until the lines are there
+  usleep(300'000);  // until the lines are written
 }
 
 }  // namespace

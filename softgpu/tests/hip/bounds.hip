@@ -1,5 +1,5 @@
-// bounds: six kernels that are bound by what everybody knows, each launched once; the host checks
-// what they compute. Their counters are in tests/counters/bounds_test.py.
+// bounds: six kernels with well-known bounds, each launched once; the host checks their results.
+// Their counters are in tests/counters/bounds_test.py.
 #include <hip/hip_runtime.h>
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace {
 
-constexpr int kItems = 1 << 21;  // of saxpy, and what the reduction reads
+constexpr int kItems = 1 << 21;  // of saxpy, and of the input of the reduction
 constexpr int kTile = 32, kRows = 8;
-// Of the matrices that are transposed: one that the L2 holds, with the result, from the second time
-// on, and one that it does not.
+// The matrices to transpose: one fits into the L2 together with the result, so it hits from the
+// second time on; the other does not.
 constexpr int kSmallSide = 960, kLargeSide = 2048, kTimes = 4;
-constexpr int kOrder = 256, kProductTile = 16;  // of the product
+constexpr int kOrder = 256, kProductTile = 16;  // of the matrix product
 constexpr int kTable = 1 << 24, kGathered = 1 << 18;
 
 void must(hipError_t error, const char* what) {
@@ -38,7 +38,7 @@ __global__ void saxpy(int n, float a, const float* x, float* y) {
   if (i < n) y[i] = a * x[i] + y[i];
 }
 
-// A column of the tile is in one bank, unless its rows are padded.
+// A column of the tile falls into one bank unless its rows are padded.
 template <int kPadding>
 __device__ void transpose(const float* from, float* to, int side) {
   __shared__ float tile[kTile][kTile + kPadding];
@@ -128,7 +128,8 @@ template <class Kernel>
 void run_transposition(Kernel kernel, int side, int times) {
   const std::vector<float> from = small_numbers(static_cast<size_t>(side) * side);
   Buffer<float> device(from), to(from);
-  // Several times in a launch, so that a matrix that fits into the L2 comes from memory once.
+  // Several times in one launch, so that a matrix that fits into the L2 is read from memory only
+  // once.
   const dim3 groups(side / kTile, side / kTile, times), group(kTile, kRows);
   kernel<<<groups, group>>>(device.data, to.data, side);
   const std::vector<float> turned = to.read();

@@ -1,7 +1,7 @@
-// busy SECONDS: launches kernels all the time. With "idle" as second word it rests instead, and
-// says how much CPU that cost, how long launches with a sync took, before and after a rest, when
-// the latter were made, and how long it takes after such a rest to wake a thread and be woken by
-// it.
+// busy SECONDS: launches kernels continuously. With "idle" as the second argument it sleeps
+// instead, and prints the CPU time that this costs, how long a launch with a sync takes before and
+// after a sleep, when the latter launches were made, and how long it takes after such a sleep to
+// wake a thread and be woken by it.
 #include <hip/hip_runtime.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -17,7 +17,7 @@ namespace {
 
 __global__ void touch(int* out) { out[threadIdx.x] = 1; }
 
-constexpr int kRests = 25;  // the best of them: the machine may be busy otherwise
+constexpr int kRests = 25;  // the best of them counts: the machine may be busy otherwise
 
 double seconds(clockid_t clock) {
   timespec now{};
@@ -25,7 +25,7 @@ double seconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Until the kernel has run; when it was launched.
+// Returns after the kernel has run; begin_s: the time of the launch.
 double launch_us(int* memory, double* begin_s) {
   const double begin = *begin_s = seconds(CLOCK_MONOTONIC);
   touch<<<1, 64>>>(memory);
@@ -33,8 +33,8 @@ double launch_us(int* memory, double* begin_s) {
   return (seconds(CLOCK_MONOTONIC) - begin) * 1e6;
 }
 
-// What the system needs for what a launch after a rest needs at the least: a thread that sleeps is
-// woken, and wakes the first one, which sleeps by then.
+// The minimum that the system needs for a launch after a sleep: a sleeping thread is woken, and
+// wakes the first one, which sleeps by then.
 class Echo {
  public:
   Echo()
@@ -64,7 +64,7 @@ class Echo {
 };
 
 void rest(double duration, int* memory) {
-  double cpu = 0;  // of the process while it rests
+  double cpu = 0;  // of the process while it sleeps
   const auto pause = [&] {
     const double before = seconds(CLOCK_PROCESS_CPUTIME_ID);
     std::this_thread::sleep_for(std::chrono::duration<double>(duration / kRests));

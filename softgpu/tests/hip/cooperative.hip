@@ -1,7 +1,7 @@
-// cooperative: groups that wait for all others, those that start later included, and groups as large as they can be.
-// Prints how many checks there were, and how many failed.
+// cooperative: groups that wait for all others, including those that start later, and groups of
+// maximum size. Prints how many checks there were, and how many failed.
 #include <hip/hip_runtime.h>
-// Behind the other, which it needs.
+// After hip_runtime.h, which it needs.
 #include <hip/hip_cooperative_groups.h>
 
 #include <cstdio>
@@ -53,7 +53,7 @@ __global__ void grid_barrier(int* data, int count, int* sums) {
   }
 }
 
-// The last group begins; the others spin, or sleep, until the one behind them is done.
+// The last group goes first; the others spin or sleep until their successor is done.
 __global__ void backwards(int* turn, int* order, bool sleeps) {
   if (threadIdx.x == 0) {
     const int own = static_cast<int>(gridDim.x - 1 - blockIdx.x);
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(1024) large_group(const int* in, int* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = local[0];
 }
 
-// Waves that have ended take no part in a barrier.
+// Waves that have ended do not take part in a barrier.
 __global__ void early_end(int* out) {
   __shared__ int total;
   if (threadIdx.x == 0) total = 0;

@@ -1,5 +1,5 @@
-// copies: moves patterns through every kind of copy and compares them with what host code would have
-// done. Prints one line for each check that fails and a count at the end; exit status 1 if any did.
+// copies: moves patterns through every kind of copy and compares the results with the host's.
+// Prints one line per failed check and a count at the end; exit status 1 if any failed.
 #include <hip/hip_runtime.h>
 
 #include <cstdint>
@@ -84,7 +84,7 @@ void rectangle() {
   MUST(hipFree(device));
 }
 
-// From one GPU to the other, where each can and where each cannot reach the other's memory.
+// From one GPU to the other, with and without peer access.
 void peers(size_t bytes, bool enabled) {
   const auto data = pattern(bytes, 77);
   std::vector<uint8_t> to(bytes);

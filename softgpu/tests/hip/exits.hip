@@ -1,4 +1,4 @@
-// exits HOW: leaves while the GPU is at work and nothing was cleaned up. None of the ways may hang.
+// exits HOW: exits while the GPU is busy and nothing was cleaned up. None of the ways may hang.
 #include <hip/hip_runtime.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,7 +15,8 @@ namespace {
 
 __global__ void spin(int* out) { out[threadIdx.x] = 1; }
 
-// An object with static duration that uses the GPU when it goes, as many libraries have.
+// An object with static storage duration that uses the GPU in its destructor, as many libraries
+// have.
 struct Late {
   int* memory = nullptr;
   ~Late() {
@@ -31,8 +32,8 @@ int main(int argc, char** argv) {
   hipStream_t stream;
   if (hipStreamCreate(&stream) != hipSuccess) return 9;
   for (int i = 0; i < 3'000; ++i) spin<<<1024, 64, 0, stream>>>(late.memory);
-  // A thread waits within the runtime when the program leaves. It must be there before: a call into
-  // a runtime that is gone is the program's own fault.
+  // A thread waits inside the runtime when the program exits. It must have entered it before: a
+  // call into a runtime that is gone is the program's fault.
   std::atomic<bool> waits = false;
   std::thread([stream, &waits] {
     waits = true;

@@ -1,5 +1,5 @@
-// forks before|after: a child of fork() uses the GPU, started before or after its parent did. After,
-// it must execute a program anew, for the runtime in its memory is its parent's.
+// forks before|after: a child of fork() uses the GPU, started before or after its parent did.
+// After, it must exec a program, since the runtime in its memory belongs to its parent.
 #include <hip/hip_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-// ipc: memory and events of one process that another one opens. The parent allocates and fills; the child
-// opens the parent's handle, checks, writes by a kernel of the runtime (hipMemset) and by a copy; the
-// parent looks. Then the parent frees while the child still has it open.
+// ipc: memory and events of one process that another one opens. The parent allocates and fills; the
+// child opens the parent's handle, checks, writes with a runtime kernel (hipMemset) and with a
+// copy; the parent checks. Then the parent frees the memory while the child still has it open.
 #include <hip/hip_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
-// ops: does one kind of work, counts what it asks the GPU to do, and prints the counts as JSON at the
-// end, for check_log.py to hold against the software GPU's log. Data that copies and fills move is
-// compared as well. Exit status 1 if anything failed.
+// ops: does one kind of work, counts the operations that it submits to the GPU, and prints the
+// counts as JSON at the end, for check_log.py to compare with the software GPU's log. Data that
+// copies and fills move is compared as well. Exit status 1 if anything failed.
 //
-// usage: ops MODE, the modes are at the end. Copies have sizes that nothing else has.
+// usage: ops MODE; the modes are at the end. No other copy has the sizes used here.
 #include <hip/hip_runtime.h>
 #include <hip/hiprtc.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ extern "C" __global__ void op_add(float* a, const float* b, int n) {
 }
 extern "C" __global__ void op_nothing() {}
 extern "C" __global__ void op_touch(int* p) { p[threadIdx.x] += 1; }
-// Many waves run these on the engine of machine code: a few stores to much memory.
+// Run by many waves on the machine-code engine: a few stores to a lot of memory.
 extern "C" __global__ void op_small_scratch(int* p, int n) {
   volatile int a[512];
   for (int i = 0; i < 512; i += 64) a[i] = p[i % n];
@@ -121,7 +121,7 @@ void events() {
   MUST(hipStreamSynchronize(second));
   float ms = 0;
   MUST(hipEventElapsedTime(&ms, begin, end));
-  CHECK(ms >= 0.199);  // 2 us each, less what is lost in converting between clocks
+  CHECK(ms >= 0.199);  // 2 us each, less the rounding of the clock conversion
   launched("op_touch", 100);
   launched("op_nothing", 2);
 }
@@ -165,7 +165,7 @@ void rtc() {
   MUST(hiprtcGetCode(program, &code[0]));
   float* memory = device<float>(64);
   void* arguments[] = {&memory};
-  // Loaded twice, so that its memory is used again.
+  // Loaded twice, so that its memory is reused.
   for (int i = 0; i < 2; ++i) {
     hipModule_t module;
     hipFunction_t function;
@@ -178,7 +178,7 @@ void rtc() {
   }
 }
 
-// A block out of the middle, there and back, in two and three dimensions.
+// A block from the middle, there and back, in two and three dimensions.
 void rectangles() {
   constexpr size_t kPitch = 512, kRows = 48, kSlices = 6;
   constexpr size_t kWidth = 212, kHeight = 21, kDepth = 3;
@@ -281,7 +281,7 @@ void storm() {
   launched("op_nothing", 20'000);
 }
 
-// Work now and then: clocks drift apart meanwhile.
+// Works at intervals: clocks drift apart meanwhile.
 void paced(int seconds) {
   constexpr size_t kBytes = 4321;
   uint8_t *there = device<uint8_t>(kBytes), *here = pinned<uint8_t>(kBytes);
@@ -327,7 +327,7 @@ void stream_values() {
   launched("op_nothing");
 }
 
-// Needs 4 GiB of memory: the host's side is pages of zeros that share one.
+// Needs 4 GiB of device memory: the host's buffer consists of zero pages that share one.
 void large() {
   constexpr size_t kBytes = (size_t{4} << 30) + 12'345;
   uint8_t* memory = device<uint8_t>(kBytes);

@@ -1,6 +1,6 @@
-// product TIMES [block]: multiplies matrices of 256 x 256 so many times, waiting for each, and
-// prints how long one took. HIP's thread that waits goes round in a loop, unless it is told to
-// block: on two cores it then takes one of them.
+// product TIMES [block]: multiplies matrices of 256 x 256 that many times, waiting for each, and
+// prints the time per product. HIP's waiting thread spins unless told to block: on two cores it
+// then occupies one of them.
 #include <hip/hip_runtime.h>
 
 #include <chrono>
@@ -35,7 +35,7 @@ void check(hipError_t code, const char* what) {
   exit(1);
 }
 
-// Small whole numbers, so that no sum is rounded.
+// Small integers, so that no sum is rounded.
 int element(int matrix, int row, int column) { return (row * 7 + column * 3 + matrix) % 11 - 5; }
 
 std::vector<float> matrix(int which) {

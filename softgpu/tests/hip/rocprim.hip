@@ -38,7 +38,7 @@ struct OnDevice {
   }
 };
 
-// Each algorithm is asked for the size of its memory first.
+// Each algorithm is first asked for the size of its temporary storage.
 template <class F>
 void run(const char* what, F algorithm) {
   size_t bytes = 0;

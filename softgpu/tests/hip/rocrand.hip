@@ -1,5 +1,5 @@
-// rocrand: has AMD's library make random numbers and writes them to stdout as they lie in memory, for
-// libraries/rocrand_test.py to compare. The library is the system's own; nothing of it is built here.
+// rocrand: generates random numbers with AMD's library and writes them to stdout in binary, for
+// libraries/rocrand_test.py to compare. The library is the system's; no part of it is built here.
 //
 // usage: rocrand TYPE KIND COUNT SEED; TYPE as rocrand_rng_type, KIND a key of kKinds. Exit status
 // 77 without the library.
@@ -73,12 +73,12 @@ int main(int argc, char** argv) {
   const size_t bytes = count * (std::strstr(argv[2], "double") != nullptr ? 8 : 4);
   Generator generator = nullptr;
   call("rocrand_create_generator", &generator, type);
-  constexpr int kFirstQuasi = 500;  // these have no seed
+  constexpr int kFirstQuasi = 500;  // quasi-random generators, which have no seed
   if (type < kFirstQuasi) call("rocrand_set_seed", generator, std::strtoull(argv[4], nullptr, 10));
   void* memory = nullptr;
   if (hipMalloc(&memory, bytes) != hipSuccess) return 1;
   std::vector<char> host(bytes);
-  for (int turn = 0; turn < 2; ++turn) {  // the second goes on where the first ended
+  for (int turn = 0; turn < 2; ++turn) {  // the second continues where the first ended
     if (make(argv[2], generator, memory, count) != 0) return 1;
     if (hipMemcpy(host.data(), memory, bytes, hipMemcpyDeviceToHost) != hipSuccess) return 1;
     if (std::fwrite(host.data(), 1, bytes, stdout) != bytes) return 1;

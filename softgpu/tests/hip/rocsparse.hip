@@ -1,5 +1,5 @@
-// rocsparse: has AMD's library, as Debian ships it, multiply and sort sparse matrices, and compares
-// with what the host computes. The library is the system's own; nothing of it is built here. All
+// rocsparse: multiplies and sorts sparse matrices with AMD's library, as packaged by Debian, and
+// compares with the host's results. The library is the system's; no part of it is built here. All
 // numbers are small integers, so that sums are exact in any order.
 #include <dlfcn.h>
 #include <hip/hip_runtime.h>
@@ -53,7 +53,7 @@ void expect_equal(const char* what, const std::vector<T>& got, const std::vector
   std::printf("%s: wrong at %td of %zu\n", what, at, got.size());
 }
 
-// Rows of very different lengths, as the library chooses its kernels by these.
+// Row lengths vary widely, since the library chooses its kernels by them.
 struct Matrix {
   int rows, columns;
   std::vector<int> row_begin{0}, column;
@@ -90,7 +90,7 @@ struct Library {
   }
 };
 
-// y = 3 A x - 2 y, with and without what the library finds out about A before.
+// y = 3 A x - 2 y, with and without the library's prior analysis of A.
 template <class T>
 void multiply_vector(const Library& lib, const Matrix& a, const char* multiply,
                      const char* analyse) {

@@ -1,5 +1,6 @@
-// spin SECONDS: a kernel whose waves go round in a loop, or wait for those that do at a barrier, until the host lets
-// them go. What they hold in registers, accumulators and LDS meanwhile is in the result, which the program checks.
+// spin SECONDS: a kernel whose waves spin, or wait at a barrier for those that do, until the host
+// releases them. What they hold in registers, accumulators and LDS meanwhile ends up in the result,
+// which the program checks.
 #include <hip/hip_runtime.h>
 
 #include <chrono>

@@ -1,5 +1,6 @@
-// virtual_memory: hipMemAddressReserve, hipMemCreate, hipMemMap, hipMemSetAccess: one range of addresses that
-// grows by pieces, memory that moves, and access of a second GPU. Says so where the runtime has none of it.
+// virtual_memory: hipMemAddressReserve, hipMemCreate, hipMemMap, hipMemSetAccess: an address range
+// that grows piece by piece, memory that moves, and access by a second GPU. Says so if the runtime
+// does not support it.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -73,7 +74,7 @@ int main() {
     if (!check(hipMemMap(at + i * piece, piece, 0, handles[i], 0), "map")) return 1;
     if (!give_access(at + i * piece, piece, 0)) return 1;
   }
-  // One copy over both pieces.
+  // One copy across both pieces.
   std::vector<char> bytes(2 * piece);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 13);
   check(hipMemcpy(at, bytes.data(), bytes.size(), hipMemcpyHostToDevice), "write");
@@ -82,7 +83,7 @@ int main() {
   std::memset(bytes.data() + piece - 64, 0x11, 128);
   check(hipDeviceSynchronize(), "sync");
   expect(content(at, bytes.size()) == bytes, "what was set over the border");
-  // The first piece moves; its content stays.
+  // The first piece moves; its content is kept.
   check(hipMemUnmap(at, piece), "unmap");
   if (check(hipMemMap(at + 2 * piece, piece, 0, handles[0], 0), "map again") &&
       give_access(at + 2 * piece, piece, 0)) {

@@ -261,6 +261,6 @@ def add_comparisons():
         for kind in kinds.split():
             for word, answer in zip(words, (False, True)):
                 row(f"v_cmp_{word}_{kind}", f"mask {kind} {kind}", lambda a, b, answer=answer: answer)
-    # All comparisons exist a second time: these set EXEC as well.
+    # Each comparison has a second form, which also sets EXEC.
     for name, result, sources, function, more in [each for each in ROWS if each[1] == "mask"]:
         ROWS.append((name.replace("v_cmp_", "v_cmpx_"), result, sources, function, {**more, "exec": True}))

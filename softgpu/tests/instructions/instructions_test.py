@@ -28,11 +28,11 @@ import vector  # noqa: E402
 
 ROUNDS, LANES, ROWS, RESULTS = 4, 64, 8, 12
 INPUT_BYTES = ROUNDS * ROWS * LANES * 4
-BYTES = 1 << 17  # of each kernel: inputs, and its outputs behind them
+BYTES = 1 << 17  # of each kernel: inputs, followed by its outputs
 assert INPUT_BYTES + ROUNDS * LANES * RESULTS * 4 <= BYTES
 
-# Inputs: rows of the sources A, B, C and of the destination before, of two dwords each, for 64 lanes.
-# A scalar kernel takes each lane's numbers in a group of its own.
+# Inputs: rows of the sources A, B, C and of the previous destination, two dwords each, for 64
+# lanes. A scalar kernel handles each lane's numbers in a group of its own.
 VECTOR_START = """
 s_load_dwordx2 s[4:5], s[0:1], 0x0
 v_lshlrev_b32 v1, 2, v0
@@ -87,7 +87,7 @@ def wrapped(kind, code):
         return code
     start = (VECTOR_START if kind == "vector" else SCALAR_START).format(row_bytes=ROWS * LANES * 4)
     lane = RESULTS * 4
-    # Of a scalar kernel one lane's results are enough.
+    # For a scalar kernel, one lane's results are enough.
     end = END.format(result_bytes=lane * (LANES if kind == "vector" else 1), input_bytes=INPUT_BYTES, lane_bytes=lane)
     if kind == "scalar":
         end = end.replace("s_mov_b64 exec, -1", "s_mov_b64 exec, 1")
@@ -128,7 +128,7 @@ def inputs_of(name, kinds):
                 bits = number(rng, kind) if kind != "pair" else number(rng, "f16") | number(rng, "f16") << 16
                 size = 32 if kind == "pair" else int(kind[4:]) if kind.startswith("bits") else numbers.size_of(kind)
                 if size < 64:
-                    bits |= rng.getrandbits(64 - size) << size  # what stands beside it is of no concern
+                    bits |= rng.getrandbits(64 - size) << size  # the other bits do not matter
                 for half in range(2):
                     made[(round_ * ROWS + 2 * source + half) * LANES + lane] = bits >> 32 * half & 0xffffffff
     return made
@@ -145,7 +145,7 @@ def collect():
         made.append({"instruction": name, "kind": "scalar", "code": code, "check": check})
     for name, code, check, kinds in vector.kernels() + modes.kernels():
         made.append({"instruction": name, "kind": "vector", "code": code, "check": check, "kinds": kinds})
-    possible = isa_pairs.possible("gfx90a")  # with LLVM's disassembler only
+    possible = isa_pairs.possible("gfx90a")  # needs only LLVM's disassembler
     for name, code, check, kinds, fails in vector.modified_kernels(possible) if possible else ():
         made.append({"instruction": name, "kind": "vector", "code": code, "kinds": kinds, "check": check,
                      **({"fails": "is not known"} if fails else {})})

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numbers_of_registers as n
 
-A, B, C, OUT = 0, 512, 1024, 16384  # bytes; A and B have two dwords of each lane, C and D rows of 64
+A, B, C, OUT = 0, 512, 1024, 16384  # bytes; A and B have two dwords per lane, C and D rows of 64
 LANES = 64
-# Rows (and columns), depth, blocks; and of A and B: kind, and how many elements a lane has.
+# Rows (and columns), depth, blocks; and for A and B: kind, and elements per lane.
 SHAPES = {"32x32x1f32": (32, 1, 2, "f32", 1), "16x16x1f32": (16, 1, 4, "f32", 1), "4x4x1f32": (4, 1, 16, "f32", 1),
           "32x32x2f32": (32, 2, 1, "f32", 1), "16x16x4f32": (16, 4, 1, "f32", 1),
           "32x32x4f16": (32, 4, 2, "f16", 4), "16x16x4f16": (16, 4, 4, "f16", 4), "4x4x4f16": (4, 4, 16, "f16", 4),
@@ -111,7 +111,7 @@ def checker(shape, is_exact, has_sum, cbsz, abid, blgp):
         at = base // 4 + register * wide * LANES + lane
         return n.value_of(memory[at] | (memory[at + LANES] << 32 if wide == 2 else 0), sums)
 
-    whole = int if is_exact else Fraction  # what is exact has whole numbers only
+    whole = int if is_exact else Fraction  # exact values are integers
 
     def check(before, after):
         left, right = {}, {}
@@ -154,7 +154,7 @@ def code_of(name, shape, bank, has_sum, modifiers):
     lines.append("s_waitcnt vmcnt(0)")
     if bank == "a":
         lines += [f"v_accvgpr_write_b32 a{i}, v{16 + i}" for i in range(registers)]
-    # No lane but one is in EXEC: all take part.
+    # Only one lane is in EXEC, but all take part.
     lines += ["s_mov_b64 exec, 1", f"{name} {sums}, {text(10, factor)}, {text(12, factor)}, "
               f"{sums if has_sum else 0}{modifiers}", "s_nop 15", "s_nop 15", "s_mov_b64 exec, -1"]
     if bank == "a":

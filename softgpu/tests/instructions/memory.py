@@ -57,7 +57,7 @@ def scalar_memory():
         code = f"s_load_{suffix(count)} {scalars(16, count)}, s[4:5], 0x40\ns_waitcnt lgkmcnt(0)\n"
         yield kernel(f"s_load_{suffix(count)}", code + dump([f"s{16 + i}" for i in range(count)]),
                      leaves(given[16:16 + count]), given)
-        # The last dword is behind the end but for single ones.
+        # The last dword is past the end, except for single ones.
         end = 0x40 + 4 * max(1, count - 1)
         code = buffer(end) + f"s_buffer_load_{suffix(count)} {scalars(16, count)}, s[8:11], 0x40\ns_waitcnt lgkmcnt(0)\n"
         inside = max(1, count - 1)
@@ -71,7 +71,7 @@ def scalar_memory():
         yield kernel(f"s_store_{suffix(count)}", load + f"s_store_{suffix(count)} {data}, s[4:5], {OUT:#x}\n" + end, kept, given)
         yield kernel(f"s_buffer_store_{suffix(count)}", buffer(OUT + 4 * count) + load +
                      f"s_buffer_store_{suffix(count)} {data}, s[8:11], {OUT:#x}\n" + end, kept, given)
-        # A register's offset counts 64 bytes.
+        # A register's offset is in units of 64 bytes.
         yield kernel(f"s_scratch_store_{suffix(count)}", load + f"s_scratch_store_{suffix(count)} {data}, s[4:5], s20\n"
                      + end, kept, given)
         yield kernel(f"s_scratch_load_{suffix(count)}", "s_mov_b32 s20, 2\n"
@@ -115,7 +115,7 @@ def control():
         dump([f"s{24 + i}" for i in range(4)])
     yield kernel("s_set_gpr_idx_on", index + end, leaves([102, 0, 0, 0]))
     yield kernel("s_set_gpr_idx_idx", index + "s_set_gpr_idx_idx s21\nv_mov_b32 v17, v10\n" + end, leaves([102, 101, 0, 0]))
-    # The same with a literal, of which the lowest byte counts.
+    # The same with a literal, whose lowest byte counts.
     yield kernel("s_set_gpr_idx_on", rows + "s_set_gpr_idx_on 0x12302, gpr_idx(SRC0)\nv_mov_b32 v16, v10\n" + end,
                  leaves([102, 0, 0, 0]))
     yield kernel("s_set_gpr_idx_idx", index + "s_set_gpr_idx_idx 0x12301\nv_mov_b32 v17, v10\n" + end,
@@ -147,7 +147,7 @@ def local_memory():
     wait = "s_waitcnt lgkmcnt(0)\n"
     yield kernel("ds_permute_b32", data + "v_mul_u32_u24 v11, 20, v0\nds_permute_b32 v16, v11, v10 offset:12\n" + wait +
                  store_lanes(["v16"]), of_lanes(lambda lane: (lane - 3) * 13 % 64 * 7))
-    # Two lanes give to each of the first half: the later one wins.
+    # Two lanes write to each lane of the first half: the later one wins.
     yield kernel("ds_permute_b32", data + "v_lshrrev_b32 v11, 1, v0\nv_lshlrev_b32 v11, 2, v11\n"
                  "ds_permute_b32 v16, v11, v10\n" + wait + store_lanes(["v16"]),
                  of_lanes(lambda lane: 7 * (2 * lane + 1) if lane < 32 else 0))
@@ -156,7 +156,8 @@ def local_memory():
             f"s_mov_b32 m0, 64\ns_mov_b32 exec_lo, 0xf0f\ns_mov_b32 exec_hi, 0\n{name} v16 offset:8\n" + wait + \
             "s_mov_b64 exec, -1\ns_mov_b32 m0, -1\nds_read_b32 v17, v10 offset:8\n" + wait + store_lanes(["v16", "v17"])
         yield kernel(name, code, of_lanes(lambda lane: 100 if 0xf0f >> lane & 1 else 1, lambda lane, s=sign: 100 + 8 * s))
-    # Lanes in a row; of the second kernel the later half is behind the end of LDS, which has 16384 bytes.
+    # Lanes in a row; in the second kernel the upper half is past the end of LDS, which has 16384
+    # bytes.
     for count in (1, 2, 3, 4):
         for at in (512, 16384 - 32 * 4 * count):
             code = LANES + "".join(f"v_add_u32 v{10 + i}, {1000 * (i + 1)}, v0\nv_mov_b32 v{18 + i}, 7\n" for i in range(count)) \
@@ -170,7 +171,8 @@ def local_memory():
     start = LANES + "".join(numbers)
     number = lambda i: lambda lane: 1000 * (i + 1) + lane
     for stride, name in ((1, "2"), (64, "2st64")):
-        # Lanes are 8, or 16, bytes apart, so that the places of two lanes never meet.
+        # The lanes' addresses are 8, or 16, bytes apart, so that the places of two lanes never
+        # overlap.
         code = start + f"v_lshlrev_b32 v7, 3, v0\nds_write{name}_b32 v7, v10, v11 offset0:0 offset1:{129 if stride == 1 else 8}\n" \
             f"ds_wrxchg{name}_rtn_b32 v[18:19], v7, v12, v13 offset0:0 offset1:{129 if stride == 1 else 8}\n" \
             f"ds_read{name}_b32 v[20:21], v7 offset0:0 offset1:{129 if stride == 1 else 8}\n" + wait
@@ -184,7 +186,7 @@ def local_memory():
                      of_lanes(*map(number, range(8))))
 
 
-# Data formats: number, bits of X, Y, Z, W. Number formats by their number.
+# Data formats: number, bits of X, Y, Z, W. Number formats by number.
 FORMATS = {"16": (2, [16]), "32": (4, [32]), "8_8": (3, [8, 8]), "16_16": (5, [16, 16]), "32_32": (11, [32, 32]),
            "2_10_10_10": (8, [2, 10, 10, 10]), "10_11_11": (6, [11, 11, 10]), "32_32_32": (13, [32] * 3),
            "8_8_8_8": (10, [8] * 4), "16_16_16_16": (12, [16] * 4), "32_32_32_32": (14, [32] * 4)}
@@ -219,7 +221,7 @@ def register_bits(value, number, is_16):
     if number in ("UINT", "SINT"):
         return value & (M16 if is_16 else M32)
     kind = "f16" if is_16 else "f32"
-    # By way of an f32: a half is one that was rounded before.
+    # Through an f32: a half is converted from a value that was already rounded.
     return n.bits_of(n.rounded(n.rounded(value, "f32"), kind), kind)
 
 
@@ -269,7 +271,7 @@ def typed_buffers():
             for format_name, number in tried:
                 for is_16 in (False, True):
                     if is_16 and "32" in format_name and number in ("UINT", "SINT"):
-                        continue  # what becomes of the upper halves is not written anywhere
+                        continue  # the new value of the upper halves is not documented
                     yield from format_kernels(is_typed, count, format_name, number, is_16)
 
 
@@ -283,7 +285,7 @@ def format_kernels(is_typed, count, format_name, number, is_16):
     data = f"v[16:{15 + registers}]" if registers > 1 else "v16"
     start = LANES + "".join(f"v_mov_b32 v{16 + i}, 0\n" for i in range(4))
     seed = f"{name} {format_name} {number}"
-    # 60 records: what is behind them reads zero, and is not written.
+    # 60 records: reads past them return zero, and writes are dropped.
     load = start + buffer(60, 16, word3) + f"{name % 'load'} {data}, v0, s[8:11], 0{form} idxen\ns_waitcnt vmcnt(0)\n" + \
         f"v_add_u32 v8, {OUT}, v6\nglobal_store_dwordx4 v8, v[16:19], s[4:5]\n"
     inputs = elements(format_name, number, seed)

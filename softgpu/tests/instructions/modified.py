@@ -6,7 +6,7 @@ from fractions import Fraction
 import numbers_of_registers as n
 
 M16 = 0xffff
-# Clamp: integers whose sum stays within its range. Comparisons are as they are.
+# Clamp: integers whose sum stays within its range. Comparisons are unaffected.
 SUMS = ("v_add", "v_sub", "v_mad_", "v_sad_", "v_msad_", "v_max3_", "v_min3_", "v_med3_", "v_cmp")
 
 
@@ -188,11 +188,11 @@ def dot_kernels():
                     values.append([-x if sign >> i & 1 else x for i, x in enumerate(pair)])
                 if kind == "f16":
                     if not all(math.isfinite(x) for pair in values for x in pair) or not math.isfinite(exact):
-                        return None  # which of several are not numbers is the table's part
+                        return None  # which of several NaNs is up to the instruction table
                     wanted = n.rounded(sum((Fraction(a) * Fraction(b) for a, b in values), Fraction(exact)), "f32")
                     got = n.value_of(found["d"], "f32")
                     wanted = within(wanted, "f32") if clamps else wanted
-                    # Summed in f64, and rounded again.
+                    # The sum is in f64, and rounded again.
                     return None if abs(got - wanted) <= abs(wanted) * 2.0 ** -23 else f"of {values}: {got}, and not {wanted}"
                 exact += sum(a * b for a, b in values)
                 wanted = n.bits_of(within(exact, total) if clamps else exact, total)

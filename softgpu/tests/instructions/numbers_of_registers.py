@@ -3,7 +3,7 @@ import math
 import struct
 from fractions import Fraction
 
-# Bits of the significand, the least exponent, and how struct calls the number and its bits.
+# Bits of the significand, the smallest exponent, and struct's formats for the number and its bits.
 FLOATS = {"f16": (11, -14, "<e", "<H"), "f32": (24, -126, "<f", "<I"), "f64": (53, -1022, "<d", "<Q")}
 NAN, INFINITY = math.nan, math.inf
 

@@ -1,7 +1,7 @@
-// Runs kernels of a code object on the engine alone, each on memory of its own: INPUTS holds their
-// memory one after the other, so many bytes each, and OUTPUTS gets it back. Kernels come by
-// standard input, a line each: NAME GROUPS, of 64 items. Their arguments are a pointer to their
-// memory and its size.
+// Runs kernels of a code object on the engine alone, each on its own memory: INPUTS holds their
+// memory blocks one after another, each of BYTES bytes, and OUTPUTS receives them afterwards.
+// Kernels are read from standard input, one per line: NAME GROUPS, with 64 items per group. Their
+// arguments are a pointer to their memory and its size.
 //   run_instructions CODE_OBJECT INPUTS OUTPUTS BYTES
 #include <cstdio>
 #include <cstdlib>

@@ -167,8 +167,8 @@ ROWS = [
     *(row for name, relation in RELATIONS.items() for row in compare_constant(name, relation)),
 ]
 
-# Those that change EXEC: a function of (a, exec) that gives the new one; the destination gets the old one,
-# or, where the name says wrexec, the new one. SCC says whether a lane is left.
+# Instructions that change EXEC: a function of (a, exec) that returns the new EXEC; the destination
+# gets the old one or, if the name says wrexec, the new one. SCC says whether any lane is left.
 EXEC_ROWS = [
     ("s_and_saveexec_b64", lambda a, e: a & e), ("s_or_saveexec_b64", lambda a, e: a | e),
     ("s_xor_saveexec_b64", lambda a, e: a ^ e), ("s_andn2_saveexec_b64", lambda a, e: a & ~e),

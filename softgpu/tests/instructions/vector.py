@@ -31,7 +31,8 @@ def carry_kernels():
     yield "v_cndmask_b32", start + "v_cndmask_b32 v16, v10, v12, vcc", chosen, ["b64"] * 4
 
 
-# How compilers divide v[10:11] by v[12:13]: a correctly rounded quotient of any two numbers.
+# The sequence that compilers generate for v[10:11] / v[12:13]: a correctly rounded quotient of any
+# two numbers.
 DIVISIONS = {"f32": """v_div_scale_f32 v20, s[24:25], v12, v12, v10
 v_rcp_f32 v21, v20
 v_div_scale_f32 v22, vcc, v10, v12, v10

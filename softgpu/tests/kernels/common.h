@@ -1,4 +1,4 @@
-// What the generated kernels and the host programs that check them spell the same.
+// What the generated kernels and the host programs that check them have in common.
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #define BOTH inline
 #endif
 
-// Conversion of a float that may be out of range, or not a number.
+// Converts a float that may be out of range, or NaN.
 template <class T, class F>
 BOTH T to_int(F v) {
   if (!(v > F(-100))) return T(1);
@@ -17,23 +17,23 @@ BOTH T to_int(F v) {
   return T(int(v));
 }
 
-// What LLVM 15 gets wrong it gets wrong for GPUs, too. It does not look into memory.
+// LLVM 15's bugs affect GPU code, too. It cannot see through a value loaded from memory.
 template <class T>
 BOTH T unseen(T value) {
   volatile T kept = value;
   return kept;
 }
 
-// It forgets to set the upper half of a number of 64 bits that was zero-extended, xor-ed with a
+// LLVM forgets to set the upper half of a 64-bit number that was zero-extended, xor-ed with a
 // constant whose upper half is all ones, and or-ed with another.
 template <class T>
 BOTH T flip(T a, T b) {
   return unseen(a) ^ b;
 }
 
-// It divides unsigned numbers that were sign-extended as if they had as few bits (-1 as a number of
-// 64 bits by 85 as 2^32 by 85). And it never ends (SI Fold Operands) where a number of 64 bits is
-// divided by one of which it knows the upper half, for instance one that was or-ed with a constant.
+// LLVM divides unsigned numbers that were sign-extended as if they had few bits (64-bit -1 by 85 as
+// 2^32 by 85). And it never terminates (SI Fold Operands) if a 64-bit number is divided by one
+// whose upper half it knows, for instance after an or with a constant.
 template <class T, char kOperation>
 BOTH T divide(T dividend, T divisor) {
   const T a = unseen(dividend), b = sizeof(T) == 8 ? unseen(divisor) : divisor;
@@ -41,14 +41,14 @@ BOTH T divide(T dividend, T divisor) {
   return kOperation == '/' ? T(a / b) : T(a % b);
 }
 
-// g++ 12 computes 0.0 - double(int) as -double(int), which for 0 is -0 instead of 0. Parameters
-// hide where their values are from.
+// g++ 12 computes 0.0 - double(int) as -double(int), which for 0 gives -0 instead of 0. Passing
+// parameters hides where their values come from.
 template <class F>
 BOTH F f_sub(F a, F b) {
   return a - b;
 }
 
-// Not a number has many forms; one is compared.
+// NaN has many encodings; they are compared as one.
 BOTH uint64_t bits_of(float v) {
   uint32_t bits;
   __builtin_memcpy(&bits, &v, 4);

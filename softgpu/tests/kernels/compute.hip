@@ -1,5 +1,5 @@
-// compute: HIP programs as people write them, each result compared with the host's. One line for
-// each check that fails and a count at the end; exit status 1 if any did.
+// compute: typical HIP programs, each result compared with the host's. Prints one line per failed
+// check and a count at the end; exit status 1 if any failed.
 #include <hip/hip_runtime.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void must(hipError_t error, const char* what) {
 }
 #define MUST(call) must(call, #call)
 
-// Memory of the device that is copied from and to a vector.
+// Device memory that is copied from and to a vector.
 template <class T>
 struct Buffer {
   explicit Buffer(const std::vector<T>& from) : count(from.size()) {

@@ -1,11 +1,11 @@
-// The generated kernels' operations, as HIP has them.
+// The generated kernels' operations in HIP.
 #pragma once
 
 #include "common.h"
 
 #define ON __device__ inline
 
-// -0 is less than 0 for instructions; LLVM, which folds constants, takes one as good as the other.
+// Instructions order -0 before 0; LLVM, when it folds constants, treats them as equal.
 template <class F>
 ON F unknown(F a) {
   asm volatile("" : "+v"(a));
@@ -28,7 +28,7 @@ ON uint32_t i_clz(uint32_t a) { return __clz(a); }
 ON uint32_t i_ffs(uint32_t a) { return __ffs(a); }
 ON uint32_t i_brev(uint32_t a) { return __brev(a); }
 // LLVM 15 multiplies unsigned numbers that were sign-extended from few bits as signed ones
-// (v_mul_hi_i32_i24), which a GPU would do, too; it does not look into memory.
+// (v_mul_hi_i32_i24), which a GPU would do, too; it cannot see through memory.
 ON uint32_t i_mulhi(uint32_t a, uint32_t b) {
   volatile uint32_t kept = a;
   return __umulhi(kept, b);
@@ -82,14 +82,14 @@ PAIR(max, Words, (Words{a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y}))
 PAIR(shl, Words, a << (b & Words(15)))
 PAIR(asr, Shorts, a >> (b & Shorts(15)))
 
-// Not a number has many forms.
+// NaN has many encodings.
 ON uint32_t h_bits(Halves a) {
   const _Float16 nan = __builtin_bit_cast(_Float16, uint16_t(0x7e00));
   const Halves made = {a.x == a.x ? a.x : nan, a.y == a.y ? a.y : nan};
   return __builtin_bit_cast(uint32_t, made);
 }
-// LLVM 15 takes a sign-extended byte, whose bits are a half, by SDWA's bit of negation instead of
-// that of extension.
+// For a sign-extended byte whose bits are used as a half, LLVM 15 sets SDWA's negation bit instead
+// of its extension bit.
 ON Halves halves_of(uint32_t word) { return __builtin_bit_cast(Halves, unknown(word)); }
 #define HALF_PAIR(NAME, RESULT)                      \
   ON uint32_t h_##NAME(uint32_t x, uint32_t y) {     \
@@ -107,10 +107,10 @@ ON uint32_t h_mix(uint32_t x, uint32_t y) {
   return made == made ? __builtin_bit_cast(uint32_t, made) : 0x7fc00000u;
 }
 
-// Matrix products of all lanes of a wave: elements are made of the bits of a word, so small that
-// sums are exact, and a lane's part of the result becomes a number again.
-// Inlined in any case: a function that is not, whose locals are aligned by more than the stack is,
-// has LLVM 15 save a register of its caller where a local is.
+// Matrix products of all lanes of a wave: elements are made from the bits of a word, so small that
+// sums are exact; a lane's part of the result is turned into a number again.
+// Always inlined: otherwise, if a local needs more alignment than the stack has, LLVM 15 saves one
+// of the caller's registers in the place of a local.
 #define INLINED ON __attribute__((always_inline))
 template <class T, int count>
 using VectorOf = T __attribute__((ext_vector_type(count)));
@@ -118,7 +118,7 @@ ON float small(uint32_t word, int n) { return float(int(word >> 4 * n & 15) - 8)
 template <class T, int count>
 INLINED VectorOf<T, count> sums_from(uint32_t word) {
   const auto sum = [word](uint32_t n) { return T(int(word + 7u * n & 63) - 32); };
-  // LLVM 15 that does not optimise writes both halves of an element of 64 bits to the lower one.
+  // Without optimisation, LLVM 15 writes both halves of a 64-bit element to the lower one.
   if constexpr (sizeof(T) == 8) return {sum(0), sum(1), sum(2), sum(3)};
   VectorOf<T, count> made;
   for (int n = 0; n < count; n++) made[n] = sum(n);
@@ -185,21 +185,21 @@ ON void atomic_add64(uint64_t* at, int i, uint32_t v) {
 }
 ON void atomic_inc(uint64_t* at, int i, uint32_t) { atomicInc(low(at, 112 + i), 1000u + i); }
 
-// LLVM 15 moves a call that ends both branches of an if behind them, though other lanes take part
-// there. Statements that cannot be moved keep it where it is.
+// LLVM 15 sinks a call that ends both branches of an if below them, though other lanes take part
+// there. Statements that cannot be moved keep it in place.
 template <class T>
 ON T in_place(T v) {
   asm volatile("");
   return v;
 }
-// It also moves one that begins both branches in front of them. A comment of its own keeps it
-// there.
+// LLVM also hoists a call that begins both branches above them. A unique asm comment keeps it in
+// place.
 template <int kNumber>
 ON void unlike_others() {
   asm volatile("; lane statement %0" ::"i"(kNumber));
 }
-// A lane that is not active gives 0. LLVM 21 takes a value that it knows to be the same in all
-// lanes for that of any.
+// Reading an inactive lane gives 0, but LLVM 21 folds the read if it knows the value to be the same
+// in all lanes.
 template <class T>
 ON T lane_shfl(T v, int from) {
   return in_place(__shfl(unknown(v), from));

@@ -39,7 +39,7 @@ F f_max(F a, F b) {
          : a > b                              ? a
                                               : b;
 }
-// Of float and double.
+// For float and double.
 constexpr auto f_sqrt = [](auto a) { return std::sqrt(a); };
 constexpr auto f_floor = [](auto a) { return std::floor(a); };
 constexpr auto f_rint = [](auto a) { return std::nearbyint(a); };
@@ -108,7 +108,7 @@ inline uint32_t i_msad(uint32_t a, uint32_t b, uint32_t c) {
 inline uint32_t i_alignbyte(uint32_t a, uint32_t b, uint32_t c) {
   return uint32_t(((uint64_t(a) << 32) + b) >> c % 4 * 8);
 }
-// Sums of products of parts of both words, which wrap around.
+// Sums of products of parts of both words, with wrap-around.
 inline int64_t part(uint32_t a, int bits, int n, bool is_signed) {
   const int64_t value = a >> bits * n & ((1u << bits) - 1);
   return is_signed && value >= 1 << (bits - 1) ? value - (1 << bits) : value;
@@ -192,7 +192,7 @@ inline void atomic_inc(uint64_t* at, int i, uint32_t) {
   v = v >= 1000u + uint32_t(i) ? 0 : v + 1;
 }
 
-// Of lane `from` of l's wave; 0 where that takes no part.
+// From lane `from` of l's wave; 0 if that lane is inactive.
 template <class T, size_t N>
 T from_lane(const std::array<T, N>& v, const std::array<bool, N>& on, int from, int l) {
   size_t at = size_t(l / 64 * 64 + from);
@@ -244,7 +244,7 @@ LANE(dpp) {
 }
 
 // Matrix products of a wave, written out: D = A x B + C in blocks of `size` rows and columns.
-// Elements are made of words as the kernels make them.
+// Elements are made from words as in the kernels.
 enum class MatrixKind { kFloat, kBytes, kDouble };
 struct MatrixShape {
   int size, depth, blocks;
@@ -254,16 +254,16 @@ inline int64_t matrix_element(uint32_t word, MatrixKind kind, int n) {
   if (kind == MatrixKind::kBytes) return int8_t(word >> 8 * n);
   return int64_t(word >> 4 * n & 15) - 8;
 }
-// Lane and number of A's (row, k) and B's (k, row).
+// Lane and element of A's (row, k) and B's (k, row).
 inline int64_t matrix_factor(const uint32_t* words, const MatrixShape& s, int block, int row,
                              int k) {
   if (s.kind == MatrixKind::kDouble)
     return matrix_element(words[16 * k + s.size * block + row], s.kind, 0);
-  const int elements = s.depth * s.size * s.blocks / 64;  // of a lane
+  const int elements = s.depth * s.size * s.blocks / 64;  // per lane
   const int lane = s.size * (s.blocks * (k / elements) + block) + row;
   return matrix_element(words[lane], s.kind, k % elements);
 }
-// Lane and number of D's (row, column).
+// Lane and element of D's (row, column).
 inline std::pair<int, int> matrix_place(const MatrixShape& s, int block, int row, int column) {
   if (s.kind == MatrixKind::kDouble && s.size == 16) return {column + 16 * (row % 4), row / 4};
   if (s.kind == MatrixKind::kDouble) return {column + 4 * block + 16 * row, 0};
@@ -311,7 +311,7 @@ inline int failures = 0, checked = 0;
 inline softgpu::Executor* executor = nullptr;
 inline MachineCodeFile* machine_code = nullptr;
 
-// THREADS [CODE OBJECT]: the kernels as machine code as well.
+// THREADS [CODE OBJECT]: with a code object, runs the kernels as machine code as well.
 inline void begin(int argc, char** argv) {
   executor = new softgpu::Executor(argc > 1 ? atoi(argv[1]) : 0);
   if (argc < 3) return;
@@ -357,10 +357,10 @@ inline void compare(const char* name, const char* way, const softgpu::Outcome& o
   printf("\n");
 }
 
-// What stands behind the arguments. Code objects of version 5, which newer compilers make, find the
-// sizes of groups here; those of version 4 find them in the packet, and here what only OpenCL uses.
+// The implicit arguments. Code objects of version 5, from newer compilers, read the group sizes
+// here; those of version 4 read them from the packet, and read here only what OpenCL needs.
 struct Implicit {
-  uint32_t groups[3] = {};  // whole ones
+  uint32_t groups[3] = {};  // full groups
   uint16_t group[3] = {}, rest[3] = {};
   char other[232] = {};
 

@@ -36,7 +36,7 @@ class Kernel:
         self.loops = 0
         self.waits = rng.random() < 0.6
         self.lanes = self.waits and rng.random() < 0.8
-        self.diverges = self.lanes and rng.random() < 0.5  # mostly loops, leaving them, and lanes
+        self.diverges = self.lanes and rng.random() < 0.5  # mostly loops, early exits and lanes
         self.partial = rng.random() < 0.3 and not whole
         self.group = rng.choice([(64, 1, 1), (256, 1, 1), (16, 8, 1), (4, 4, 4), (33, 3, 1), (1, 1, 1),
                                  (100, 1, 1), (8, 4, 8), (2, 65, 1), (512, 1, 1)])
@@ -45,7 +45,7 @@ class Kernel:
         if self.partial:
             self.grid = tuple(max(1, g - rng.randrange(size)) for g, size in zip(self.grid, self.group))
         self.threads = self.group[0] * self.group[1] * self.group[2]
-        # All lanes of a wave take part in a matrix product, so there must be all.
+        # All lanes of a wave take part in a matrix product, so all must exist.
         self.matrices = matrices
         self.multiplies = matrices and not self.partial and self.threads % WAVE == 0
         self.scalars = [(f"a{i}", rng.choice(list(TYPES))) for i in range(rng.randrange(1, 6))]
@@ -67,7 +67,8 @@ class Kernel:
             return f"{TYPES[kind]}({rng.choice([rng.uniform(-4, 4), rng.uniform(-1e4, 1e4), rng.randrange(-9, 9)])!r})"
         bits = INTS[kind][1]
         value = rng.choice([rng.randrange(0, 10), rng.getrandbits(bits), (1 << bits) - 1, 1 << (bits - 1),
-                            rng.getrandbits(32) | 1 << 31, -rng.getrandbits(31)])  # 32 bits in an instruction
+                            # Encoded in 32 bits in an instruction.
+                            rng.getrandbits(32) | 1 << 31, -rng.getrandbits(31)])
         return f"{TYPES[kind]}({value & ((1 << bits) - 1)}ull)"
 
     def leaf(self, kind):
@@ -245,7 +246,7 @@ class Printer:
 class DevicePrinter(Printer):
     NAMES = {"gid": "gid", "lid": "lid", "bx": "uint32_t(blockIdx.x)", "ty": "uint32_t(threadIdx.y)",
              "count": "count"}
-    lanes = 0  # statements that exchange between lanes
+    lanes = 0  # statements that exchange values between lanes
 
     def text(self, expression):
         names = {**self.NAMES, **{n: n for n, _ in self.kernel.variables}}
@@ -263,7 +264,7 @@ class DevicePrinter(Printer):
 
     def on_loop(self, number, bound, body):
         if exchanges_lanes(body):
-            # Unrolled, lanes that are in different iterations can meet in code that LLVM joins.
+            # After unrolling, lanes in different iterations could meet in code that LLVM merges.
             self.put("#pragma nounroll")
         self.put(f"for (uint32_t i{number} = 0, n{number} = {self.text(bound)}; i{number} < n{number}; i{number}++) {{")
         self.block(body)

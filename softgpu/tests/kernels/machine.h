@@ -1,4 +1,4 @@
-// Runs kernels of a code object from its file, without any of ROCm: for tests that link the engine.
+// Runs kernels of a code object file without ROCm, for tests that link the engine.
 #pragma once
 
 #include <elf.h>
@@ -20,9 +20,9 @@ struct MachineCodeFile {
   softgpu::isa::Engine engine{softgpu::isa::Coverage::of_environment()};
   sonde::gpu::CodeObject object;
   uint64_t base = 0, bytes = 0;
-  const softgpu::isa::Watch* watch = nullptr;  // of what run() runs
+  const softgpu::isa::Watch* watch = nullptr;  // for run()
 
-  // False if the file is no code object that can be run.
+  // False if the file is not a code object that can be run.
   bool load(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     const std::vector<char> content((std::istreambuf_iterator<char>(in)), {});
@@ -52,7 +52,7 @@ struct MachineCodeFile {
     return nullptr;
   }
 
-  // What a dispatch packet says beside the kernel.
+  // The fields of a dispatch packet besides the kernel.
   struct Packet {
     uint16_t header = 2, setup = 3, group[3] = {}, reserved0 = 0;
     uint32_t grid[3] = {}, private_bytes = 0, group_bytes = 0;
@@ -90,7 +90,7 @@ struct MachineCodeFile {
   }
 
  private:
-  // Addresses of the object itself, in its dynamic relocations.
+  // Adds the load address, in the object's dynamic relocations.
   void relocate() {
     uint64_t table = 0, size = 0;
     for (uint64_t at = 0; at < object.head.dynamic_bytes; at += sizeof(Elf64_Dyn)) {

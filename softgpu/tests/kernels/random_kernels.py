@@ -19,13 +19,13 @@ import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOFTGPU = os.path.join(HERE, "..", "..")
-CPU_LIMIT_S = 120  # of each process; most need 3 s
-LIMIT_S = 1800     # for one that waits for ever; on a loaded machine a compiler takes long
+CPU_LIMIT_S = 120  # per process; most need 3 s
+LIMIT_S = 1800     # for one that waits forever; on a loaded machine a compiler takes long
 
-# Kernels that a clang compiles wrong, by its version and the architecture: seen in the code it wrote.
+# Kernels that clang miscompiles, by version and architecture: confirmed in the generated code.
 SIGN_OF_ZERO = ["k11_1"]  # 0.0 - v1 becomes -v1
 WRONG = {
-    (17, "gfx90a"): ["k1_5"],  # on a path that needs ~v5 nothing computes it
+    (17, "gfx90a"): ["k1_5"],  # one path needs ~v5, but never computes it
     (17, "gfx906"): SIGN_OF_ZERO,
     (17, "gfx908"): SIGN_OF_ZERO,
     (21, "gfx906"): SIGN_OF_ZERO,

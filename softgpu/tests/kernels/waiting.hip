@@ -1,5 +1,5 @@
-// waiting: kernels whose items wait for each other in ways that need all of them to make progress:
-// a lock between the waves of a group, and groups that wait for the group before them.
+// waiting: kernels whose items wait for each other and need all of them to make progress: a lock
+// between the waves of a group, and groups that wait for the preceding group.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -29,7 +29,7 @@ __global__ void hand_over(volatile int* turn, int* log) {
   if (threadIdx.x == 63) *turn = *turn + started;
 }
 
-// The first wave waits for what the last wave of the same group does.
+// The first wave waits for the last wave of the same group.
 __global__ void backwards(int* flag, int* out) {
   if (threadIdx.x < 64) {
     while (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0) __builtin_amdgcn_s_sleep(1);

@@ -188,7 +188,7 @@ class Mtgp32:
     def of_blocks(cls, blocks, seed=SEED):
         with open(library_path(), "rb") as library:
             data = library.read()
-        # Sets of 236 bytes, one behind the other, that begin with the exponent.
+        # Sets of 236 bytes each, which begin with the exponent.
         sign, size = struct.pack("<I", 11213), 236
         first = data.find(sign)
         while any(data[first + n * size:first + n * size + 4] != sign for n in range(cls.BLOCKS)):
@@ -229,7 +229,7 @@ class Rocrand(unittest.TestCase):
         self.assertEqual(second.tolist(), philox(25_000, 100_000))
 
     def test_xorwow(self):
-        count = Xorwow.THREADS + 30_000  # some threads give two
+        count = Xorwow.THREADS + 30_000  # some threads produce two
         first, _ = made("uint", XORWOW, count)
         self.assertEqual(first.tolist(), in_turns(Xorwow.of_threads(Xorwow.THREADS), count))
 
@@ -259,7 +259,8 @@ class Rocrand(unittest.TestCase):
         distribution is what counts."""
         for mean in (0.5, 10.0, 150.0):
             found, _ = made(f"poisson:{mean}", SOBOL32, 20_000)
-            # Not the first, whose share is 0: the library's table begins somewhere.
+            # Not the first, whose quantile is 0: its value depends on where the library's table
+            # begins.
             self.assertEqual(found.tolist()[1:], poisson_by_inversion(sobol(1, 19_999), mean))
         for generator in (XORWOW, MRG32K3A, MTGP32, PHILOX):
             mean, count = 6.0, 50_000
@@ -267,7 +268,7 @@ class Rocrand(unittest.TestCase):
             seen = collections.Counter(found)
             expected = [count * math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(16)]
             square = sum((seen[k] - expected[k]) ** 2 / expected[k] for k in range(16))
-            self.assertLess(square, 45, generator)  # 16 of freedom: one of 7000 is above
+            self.assertLess(square, 45, generator)  # 16 degrees of freedom: one of 7000 is above
 
     def test_normal_double(self):
         words = philox(0, 40_000)

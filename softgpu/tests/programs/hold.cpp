@@ -1,4 +1,5 @@
-// hold MIB [GPU]: takes MIB of VRAM of a GPU, says so, and keeps it until its input ends.
+// hold MIB [GPU]: allocates MIB of VRAM on a GPU, prints that it has, and keeps it until its input
+// ends.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 // pc_sampling CODE_OBJECT: samples program counters through ROCr's own extension while a kernel of
-// two loops (code/two_loops.hip) runs, until there are enough, and prints the samples and what they
-// can be held against; then without a sampling session that runs, and then with it again. Exit
-// status 77 where ROCr has no such extension, or the GPU does not offer it.
+// two loops (code/two_loops.hip) runs, until there are enough, and prints the samples and the
+// values to compare them with; then runs the kernel without an active sampling session, and then
+// with it again. Exit status 77 if ROCr has no such extension, or the GPU does not offer it.
 //
-// The extension (hsa_ven_amd_pc_sampling.h, ROCr 6.3 and later) is declared here as far as it is
-// used, as the program is also built where the header is missing.
+// The used part of the extension (hsa_ven_amd_pc_sampling.h, ROCr 6.3 and later) is declared here,
+// since the program is also built where the header is missing.
 #include <dlfcn.h>
 #include <elf.h>
 #include <hsa/hsa.h>
@@ -132,7 +132,7 @@ void* allocate(size_t bytes) {
   return made;
 }
 
-// The bytes of the kernel's code, from the symbol that the code object has for it.
+// The size of the kernel's code, from its symbol in the code object.
 uint64_t code_bytes(const std::vector<char>& object, const char* name) {
   const auto& header = *reinterpret_cast<const Elf64_Ehdr*>(object.data());
   const auto* sections = reinterpret_cast<const Elf64_Shdr*>(object.data() + header.e_shoff);
@@ -212,7 +212,7 @@ struct Launcher {
   }
 };
 
-// Until there are so many more samples.
+// Samples until there are that many more.
 int sample(const Extension& pcs, Handle handle, Launcher& launcher, Samples& samples,
            size_t enough) {
   const auto begin = std::chrono::steady_clock::now();
@@ -227,8 +227,8 @@ int sample(const Extension& pcs, Handle handle, Launcher& launcher, Samples& sam
   return dispatches;
 }
 
-// One session: ROCr 6.4 does not set back which of its two buffers is in use, so a flush of a
-// second one may wait for ever.
+// Only one session: ROCr 6.4 does not reset which of its two buffers is in use, so a flush of a
+// second session may wait forever.
 void session(const Extension& pcs, Launcher& launcher) {
   Samples samples;
   Handle handle{};
@@ -240,7 +240,7 @@ void session(const Extension& pcs, Launcher& launcher) {
   check(pcs.stop(handle), "stop");
   check(pcs.flush(handle), "flush");
   const size_t before = samples.count();
-  launcher.run();  // of which there are no samples
+  launcher.run();  // no samples are taken of this one
   check(pcs.flush(handle), "flush");
   const size_t stopped = samples.count();
   check(pcs.start(handle), "start");

@@ -1,4 +1,4 @@
-// smi_listen EVENTS: prints "listening", then the lines of KFD's SMI events of the first GPU, up to
+// smi_listen EVENTS: prints "listening", then the first GPU's KFD SMI events, one per line, up to
 // that many.
 #include <fcntl.h>
 #include <linux/kfd_ioctl.h>

@@ -1,2 +1,2 @@
-// A statically linked program, which nothing can be loaded into.
+// A statically linked program: nothing can be preloaded into it.
 int main(void) { return 0; }

@@ -1,7 +1,7 @@
-// traps CODE_OBJECT KERNEL [SECONDS]: runs a kernel that may trap on one queue of a GPU, and then
-// one that may not on another queue, and prints what each queue's owner is told. ROCr ends no
-// program at a queue's error; HIP does. With seconds it runs the first one alone and stays for a
-// debugger.
+// traps CODE_OBJECT KERNEL [SECONDS]: runs a kernel that may trap on one queue of a GPU, then one
+// that may not on another queue, and prints what the owner of each queue is told. ROCr does not end
+// the program at a queue error; HIP does. With SECONDS it runs the first kernel alone and stays
+// alive for a debugger.
 #include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -45,7 +45,7 @@ struct Runner {
               &lane, 0, 0, &lane.queue),
           "queue");
   }
-  // Until it has completed, or its queue has an error, or never: then after a second.
+  // Waits until it has completed, or its queue has an error, for at most a second.
   void run(Lane& lane, const std::string& name) {
     hsa_executable_symbol_t symbol{};
     check(hsa_executable_get_symbol_by_name(executable, (name + ".kd").c_str(), &gpu, &symbol),
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
   runner.open(first);
   runner.open(second);
   runner.run(first, argv[2]);
-  // ROCr 5.2 and 6.1 both call themselves 1.1.
+  // ROCr 5.2 and 6.1 both report version 1.1.
   const bool has_debugger = dlsym(RTLD_DEFAULT, "hsa_amd_portable_export_dmabuf") != nullptr;
   if (argc == 3) runner.run(second, has_debugger ? "passes3" : "passes1");
   std::fflush(stdout);

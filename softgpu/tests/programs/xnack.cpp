@@ -1,5 +1,5 @@
-// xnack: prints the process's XNACK mode, which is part of the name of a GPU's ISA; where it is on,
-// lets the GPU copy from memory of malloc() that nobody registered.
+// xnack: prints the process's XNACK mode, which is part of the name of a GPU's ISA; if it is on,
+// lets the GPU copy from unregistered malloc() memory.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
