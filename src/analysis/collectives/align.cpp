@@ -32,7 +32,7 @@ class Alignment {
     }
     pairs = by_end(run);
     if (pairs.size() * 4 >= run.length * 3) return pairs;
-    // Ends do not tell: calls of a CPU return when they like.
+    // Ends say nothing: CPU calls return at any time.
     pairs.clear();
     for (size_t i = run.first; i < run.first + run.length; ++i) {
       pairs.emplace_back(i, static_cast<size_t>(static_cast<int64_t>(i) + run.shift));
@@ -70,10 +70,10 @@ class Alignment {
     run.spread_ns = median(distances);
   }
 
-  // Of two sides of the same collectives each shift by a few has a long run too, but there ends lie
-  // apart as the times between collectives vary; in the right one they coincide. Where they come
-  // like a clock all fit alike: then the longest run, and of those the one for which clocks differ
-  // least.
+  // If both sides have the same collectives, a shift by a few also has a long run, but its ends lie
+  // apart because the times between collectives vary; in the right one they coincide. If
+  // collectives come at a fixed interval, all shifts fit alike: then the longest run counts, and of
+  // those the one for which clocks differ least.
   Run best_run() const {
     constexpr int64_t kMostPairs = 4'000'000, kPatience = 50 * kMostPairs;
     constexpr int64_t kJitter = 5'000;
@@ -97,7 +97,7 @@ class Alignment {
     int64_t least_spread = std::numeric_limits<int64_t>::max();
     for (Run& run : runs) {
       measure(run);
-      // One pair fits always, and tells nothing.
+      // One pair always fits, and proves nothing.
       if (run.length > 1) least_spread = std::min(least_spread, run.spread_ns);
     }
     Run best;

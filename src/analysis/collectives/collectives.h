@@ -27,7 +27,7 @@ struct Collective {
   int64_t gpu = trace::kNone;  // kNone: a call of the host
   std::string group;           // the communicator, as the file names it; "" if it does not
   std::string communicator;    // its handle in this process, if a call of RCCL told it
-  std::string op;              // "allreduce"; the name as it is, if it is none that is known
+  std::string op;              // "allreduce"; the name itself, if it is unknown
   int64_t start_ns = 0, end_ns = 0;
   int64_t bytes = -1;      // the message; -1 = not known
   int64_t group_size = 0;  // 0 = not known
@@ -57,8 +57,8 @@ std::string collective_op(std::string_view name);
 bool is_collective_call(std::string_view name);
 // Bus bandwidth / algorithm bandwidth of n ranks; nullopt where no such factor is defined.
 std::optional<double> bus_factor(std::string_view op, int64_t n);
-// Nobody can leave these before all have come. The root of a broadcast may be done long before the
-// others come, a sender before its receiver, and of what is not known anybody.
+// No rank can leave these before all have arrived. The root of a broadcast may be done long before
+// the others arrive, a sender before its receiver, and any rank of an unknown operation.
 bool leaves_together(const Collective& one);
 // Bytes of one element of a type of torch ("BFloat16"); 0 = not known.
 int64_t bytes_of_type(std::string_view type);
@@ -69,20 +69,20 @@ constexpr size_t kNobody = ~size_t{0};
 struct Instance {
   std::vector<size_t> parts;       // of Collectives::list, by member
   bool is_compared = false;        // two parts or more, on one clock
-  std::vector<int64_t> waited_ns;  // of each part: from its begin to the last one until its end
+  std::vector<int64_t> waited_ns;  // of each part: from its start to the last one until its end
   int64_t all_waited_ns() const {
     return std::accumulate(waited_ns.begin(), waited_ns.end(), int64_t{0});
   }
   int64_t latency_ns = 0;      // the shortest duration: who came last did not wait
-  int64_t skew_ns = 0;         // last begin - first begin; 0 if not compared
-  int64_t span_ns = 0;         // last end - first begin; if not compared, the longest duration
+  int64_t skew_ns = 0;         // last start - first start; 0 if not compared
+  int64_t span_ns = 0;         // last end - first start; if not compared, the longest duration
   int64_t uncertainty_ns = 0;  // begins nearer together than this are a tie
-  // The member that began last; kNobody: a tie, nobody's fault, or not all waited for it.
+  // The member that began last; kNobody: a tie, or not all waited for it.
   size_t last = kNobody;
-  int64_t late_ns = 0;  // last begin - the one before it; 0 in a tie
+  int64_t late_ns = 0;  // last start - the one before it; 0 in a tie
 };
 
-// Members that share collectives which nobody leaves before all have come, directly or through
+// Members that share collectives which none leaves before all have arrived, directly or through
 // others: only they have a common clock.
 struct ClockGroup {
   std::vector<size_t> members;  // the first has the clock that the others are compared with
@@ -105,16 +105,16 @@ struct Matched {
 Matched match_collectives(const Collectives& collectives);
 
 // The rows of `b` that are the same collectives as those of `a`: pairs of places in both,
-// ascending. Ends of a collective coincide but for a constant difference of the clocks. Linear but
-// for the shifts that are tried.
+// ascending. Ends of a collective coincide up to a constant difference of the clocks. Linear, times
+// the shifts that are tried.
 std::vector<std::pair<size_t, size_t>> align_rows(const Collectives& all, std::span<const size_t> a,
                                                   std::span<const size_t> b);
 
 // Solves offset_ns, clocks and what follows from them (clocks.cpp). Needs parts.
 void put_on_one_clock(const Collectives& all, Matched& matched);
 
-// By collective: whether part of its time may be a wait for others of which nothing is known. So it
-// is where the other ranks are not there, not matched, or not on one clock.
+// By collective: whether part of its time may be an unknown wait for others, because the other
+// ranks are missing, not matched, or not on one clock.
 std::vector<bool> may_hide_waits(const Collectives& all, const Matched& matched);
 
 // What a member cost those that waited for it, and what it waited itself.
@@ -131,15 +131,16 @@ struct Lateness {
 };
 std::vector<Lateness> lateness(const Collectives& all, const Matched& matched);  // by member
 
-// The members that others wait for, who costs most first: in one of their groups they come last in
+// The members that others wait for, the costliest first: in one of their groups they come last in
 // at least 60 % of the collectives, and by more than they wait for others themselves, or may have
-// waited (who is late only because it waited for a third is not meant). Empty if nobody is late.
+// waited (a member that is late because it waited for a third does not count). Empty if none is
+// late.
 std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched);
-// Those who are late just so, but may themselves have waited.
+// Those that are late likewise, but may themselves have waited.
 std::vector<Lateness> unproven_stragglers(const Collectives& all, const Matched& matched);
 
 // What the time of collectives is, summed over the ranks (rate.cpp). The parts add up
-// to total_ns. `sonde check` tells "it waits", "the link is slow" and "overlap it" apart with it.
+// to total_ns. `sonde check` uses it to tell "it waits" from "the link is slow" and "overlap it".
 struct CommunicationTime {
   int64_t total_ns = 0;
   int64_t waiting_ns = 0;   // before the last rank of the group came

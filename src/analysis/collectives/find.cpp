@@ -109,7 +109,7 @@ class Finder {
   }
 
  private:
-  // By rank, whoever came first: the clock of the first is what others are compared with.
+  // By rank, not by arrival: the others are compared with the clock of the first.
   void order_members() {
     std::vector<size_t> order(found_.members.size());
     std::iota(order.begin(), order.end(), 0);
@@ -196,7 +196,7 @@ class Finder {
     }
   }
 
-  // Of processes that have no kernels.
+  // Adds the calls of processes without kernels.
   void add_calls(size_t file, const std::set<int32_t>& with_kernels) {
     const trace::Trace& trace = traces_[file];
     std::vector<bool> wanted;

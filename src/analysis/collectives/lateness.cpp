@@ -59,8 +59,8 @@ struct InGroup {
   int64_t last = 0;
 };
 
-// A group leaves some collectives together. Whoever then comes last to the next was kept in
-// between: where that may have been a wait for others it is not its own doing.
+// A group leaves some collectives together. A rank that then comes last to the next was held up in
+// between; if that may have been a wait for others, it is not the rank's own doing.
 int64_t maybe_waited(const InGroup& group, size_t member, const Collectives& all,
                      const Matched& matched, const HiddenWaits& hidden) {
   std::vector<std::pair<trace::Interval, size_t>> order = group.instances;
@@ -82,7 +82,7 @@ bool is_often_last(const Lateness& one) {
   return one.last_in_group > 0 && one.last_in_group * 100 >= one.in_group * kMostOfThem;
 }
 
-// Who waited is late for the next by about as much.
+// A rank that waited is late for the next collective by about as much.
 bool is_its_own(const Lateness& one, int64_t waited_ns) {
   return waited_ns < one.late_ns - one.late_ns / 4;
 }

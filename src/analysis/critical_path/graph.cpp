@@ -259,8 +259,8 @@ class GraphBuilder {
   // An operation begins when the last of what it needs is there: its launch, the operation before
   // it on its queue or in its stream, the operations that its queue waits for. Queues begin an
   // operation some ns or us before they end the one before, and times are rounded: an end that
-  // comes after the begin counts if it is nearer to it than all that came before. Then the path
-  // goes through the part of that operation until the begin.
+  // comes after the start counts if it is nearer to it than all that came before. Then the path
+  // goes through the part of that operation until the start.
   void add_start(size_t op) {
     const uint32_t begin = graph_.begin_of_op(op);
     const int64_t start_ns = trace_.ops.start_ns[op];

@@ -19,8 +19,8 @@ enum class EdgeKind : uint8_t {
                   // also to what waited for its end and went on a little before it
   kDependency,    // the next call of a thread, or the next operation of a queue; unexplained time
   kThread,        // a thread that was between calls goes on after a call of another thread
-  kLaunch,        // from the begin of a launching call to the begin of its operation
-  kKernelKernel,  // from the end of an operation to the begin of the next on its queue or stream
+  kLaunch,        // from the start of a launching call to the start of its operation
+  kKernelKernel,  // from the end of an operation to the start of the next on its queue or stream
   kSync,          // from the end of an operation to what waited for it
 };
 constexpr size_t kEdgeKinds = 6;
@@ -101,7 +101,8 @@ struct LongestPath {
   int64_t length_ns = 0;
   uint64_t unordered = 0;  // nodes of circles, which only wrong times can make
 };
-// Of equally long paths the one that ends last, and of equal ways to a node the latest edge.
+// The longest path; of equally long ones the one that ends last, and of equal ways to a node the
+// latest edge.
 LongestPath longest_path(const Graph& graph);
 
 // The parts of the path that take time, in order: what an exporter draws.
@@ -113,12 +114,12 @@ struct Step {
   std::string place;  // "GPU 0, queue 7", "thread 12 of process 10"
   Moment event;       // whose name it is
 };
-// Of a trace that was loaded with what the analysis critical-path needs.
+// `trace` must be loaded with what the analysis critical-path needs.
 std::vector<Step> critical_path_steps(const trace::Trace& trace);
 
 // What the path would be if some of its edges were shorter: `setting` is NAME=PERCENT, where NAME
 // is a bound_by_name() or a regular expression over names of calls and operations. Exact for the
-// graph: the longest path is found anew (what_if.cpp).
+// graph: the longest path is found again (what_if.cpp).
 Result<report::Section> what_if_section(const trace::Trace& trace, const Graph& graph,
                                         const LongestPath& path, const std::string& setting);
 

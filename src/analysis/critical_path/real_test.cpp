@@ -32,7 +32,7 @@ report::Report summary(const trace::Trace& trace) { return *run_analysis("critic
 // One thread. In us since 17074175255... : ones 9905-12150 (2245), sum 12159-12198 (39), gt
 // 12205-12238 (33), is_nonzero 12245-12292 (47; its copy ended at 12272, before the wait in it
 // began at 12282), EventRecord 12352-12355 (3), launch 12362, its kernel 12372-12408 (delay 10,
-// span 36), which EventSynchronize 12382-12416 waits for (on the thread only 9 + 3 follow the begin
+// span 36), which EventSynchronize 12382-12416 waits for (on the thread only 9 + 3 follow the start
 // of the launch until then), EventQuery 3, EventElapsedTime 4, DeviceSynchronize 8, which waits for
 // nothing.
 TEST(CriticalPath, EventSyncByHand) {
@@ -50,7 +50,7 @@ TEST(CriticalPath, EventSyncByHand) {
 // matmul 476 and 292, EventRecord 6, StreamWaitEvent 3, matmul 67756-68063, in which the launch
 // begins at 68035 (279 after it); its kernel on stream 24 runs 68050-68173 (delay 15, as the memset
 // before it ended at 68035; the awaited kernel of stream 20 ended long before), which
-// DeviceSynchronize 68166-68186 waits for. On the thread only 28 follow the begin of the launch.
+// DeviceSynchronize 68166-68186 waits for. On the thread only 28 follow the start of the launch.
 TEST(CriticalPath, EventSyncMultiStreamByHand) {
   LOAD_OR_SKIP(trace, "kineto/event_sync_multi_stream.json.gz");
   const report::Report report = summary(trace);

@@ -26,7 +26,7 @@ struct QueueOps {
 };
 
 // By operation. What has no call and comes on its queue before all that has one was launched before
-// the recording; elsewhere nothing but its begin is known.
+// the recording; elsewhere nothing but its start is known.
 std::vector<int64_t> launch_times(const trace::Trace& trace) {
   std::vector<int64_t> times = trace.ops.start_ns;
   std::vector<std::vector<Row>> unlinked(trace.queues.size());  // until the first with a call
@@ -75,7 +75,7 @@ std::vector<QueueOps> ops_of_queues(const trace::Trace& trace,
   return queues;
 }
 
-// Of what was launched before a time, the operation that ended last.
+// The operation that ended last of those launched before a time.
 Row last_launched_before(const QueueOps& queue, int64_t time_ns) {
   const auto next = std::lower_bound(queue.launched_ns.begin(), queue.launched_ns.end(), time_ns);
   if (next == queue.launched_ns.begin()) return kNone;
@@ -198,7 +198,7 @@ class WaitFinder {
     return kNone;
   }
 
-  // The file tells what was waited for.
+  // The file says what was waited for.
   void take_told(size_t sync) {
     const std::string& args = args_of(sync);
     const std::string& what = trace_.names[trace_.apis.name[sync]];
@@ -359,8 +359,8 @@ class WaitFinder {
     for (; end != ends.end(); ++end) add_call(call, end->second);
   }
 
-  // The file does not tell: of what its process had launched, what ended last while it waited. What
-  // ended after that may have been awaited if nothing else was.
+  // The file does not say: the operation that ended last while it waited, of those that its process
+  // had launched. One that ended after that may have been awaited if no other was.
   void guess_call(size_t call) {
     const int32_t process = trace_.threads[trace_.apis.thread[call]].process;
     const std::pair latest(trace_.apis.end_ns[call], std::numeric_limits<Row>::max());

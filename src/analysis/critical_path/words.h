@@ -1,5 +1,5 @@
-// What people read for the keys of what bounds a program, which JSON and CSV keep. Used by who
-// prints reports.
+// Readable words for the keys of what bounds a program; JSON and CSV keep the keys. Used by reports
+// for people.
 #pragma once
 
 #include "report/report.h"

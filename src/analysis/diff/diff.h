@@ -16,8 +16,8 @@ extern const char* const kDiffDefinition;
 trace::Request diff_needs();
 report::Report diff_report(const trace::Trace& a, const trace::Trace& b);
 
-// The wall time of a trace, cut into parts that add up to it (wall.cpp). Linear but for the
-// threads, of which each costs a look at all idle time.
+// The wall time of a trace, cut into parts that add up to it (wall.cpp). Linear, but each thread
+// costs a pass over all idle time.
 struct WallParts {
   int64_t wall_ns = 0;
   std::map<std::string, int64_t> busy_ns;  // by operation: a GPU worked
@@ -26,8 +26,8 @@ struct WallParts {
 };
 WallParts wall_parts(const trace::Trace& trace);
 
-// What the clock of each process is ahead of the first rank's that it shares collectives with, so
-// that ranks of machines with other clocks do not make a file longer (match.cpp).
+// How far the clock of each process is ahead of that of the first rank with which it shares
+// collectives, so that clocks of different machines do not make a file longer (match.cpp).
 std::vector<int64_t> clock_offsets(const trace::Trace& trace);
 
 // Steps of the process that has most; nullopt for less than three.

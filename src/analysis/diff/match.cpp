@@ -47,7 +47,7 @@ std::string most_often(const std::map<NameId, int64_t>& counts, const trace::Tra
   return most == by_name.end() ? "" : most->first;
 }
 
-// Of the kernels that the other side does not have.
+// The company of the kernels that the other side does not have.
 std::map<std::string, Company> companies(const trace::Trace& trace,
                                          const std::set<std::string>& other) {
   struct Seen {

@@ -49,7 +49,7 @@ class ThreadTime {
       open_.pop_back();
     }
   }
-  // A thread that waits all the time in one call does not tell why GPUs are idle.
+  // A thread that waits in one call all the time does not show why GPUs are idle.
   bool tells_more_than(const ThreadTime& other) const {
     return std::tuple(launches_, calls_, length_ns_) >
            std::tuple(other.launches_, other.calls_, other.length_ns_);
@@ -97,7 +97,7 @@ class Times {
     const int64_t offset_ns = of_thread(trace_.apis.thread[row]);
     return {trace_.apis.start_ns[row] - offset_ns, trace_.apis.end_ns[row] - offset_ns};
   }
-  // Rows of operations by their begin.
+  // Rows of operations by their start.
   std::vector<size_t> ops() const {
     std::vector<size_t> order(trace_.ops.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -164,8 +164,8 @@ std::vector<Claim> claims_of(const std::vector<ThreadTime>& threads) {
   return claims;
 }
 
-// Gives each part of the gaps to the open claim of the least rank, by name; returns what nobody
-// claims. One pass over gaps and claims, both in order of their begin.
+// Gives each part of the gaps to the open claim with the lowest rank, by name; returns what is
+// unclaimed. One pass over gaps and claims, both in order of their start.
 int64_t explain(const IntervalSet& gaps, const std::vector<Claim>& claims,
                 std::vector<int64_t>& by_name) {
   const auto comes_later = [](const Claim* a, const Claim* b) { return a->rank > b->rank; };

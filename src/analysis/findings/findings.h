@@ -1,6 +1,5 @@
-// What in a trace is worth a person's time: rules over the figures of the other analyses, each with
-// its evidence, what to try, and an estimate of the time that this could save. Used by `sonde
-// check`.
+// What in a trace deserves attention: rules over the figures of the other analyses, each with its
+// evidence, what to try, and an estimate of the time that this could save. Used by `sonde check`.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,7 @@ struct Finding {
   double saving_percentage() const {
     return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(saving_ns) / static_cast<double>(wall_ns);
   }
-  // What most of the time went into is worth a line, also where nothing says how to save it.
+  // What took most of the time gets a line even if no rule says how to save it.
   bool dominates() const { return wall_ns > 0 && own_ns >= wall_ns - own_ns; }
 };
 
@@ -45,7 +44,7 @@ std::vector<std::string> finding_ids();
 struct Pace {
   int64_t steps = 0, warm_up = 0;  // of all processes; the first ones, which were taken out
   int64_t median_ns = 0;           // of the steps that are left
-  bool of_device = false;          // told from kernels that come again, not from markers
+  bool of_device = false;          // told from kernels that repeat, not from markers
   // The whole program, if a part of its operations was taken out.
   struct Whole {
     trace::Interval extent;
@@ -53,13 +52,12 @@ struct Pace {
   };
   std::optional<Whole> whole;
 };
-// Takes out what steps of the warm-up launched, where a trace has steps, and its operations are not
-// chosen by a window.
+// Takes out what warm-up steps launched, if the trace has steps and no window chose its operations.
 Pace leave_out_warm_up(trace::Trace& trace);
 
-// Of one trace for each file; those that could save at least `least_percentage` of the time, the
-// largest saving first. No time is counted for two findings, so that savings never add up to more
-// than the whole.
+// The findings of traces, one for each file: those that could save at least `least_percentage` of
+// the time, the largest saving first. No time is counted for two findings, so that savings never
+// add up to more than the whole.
 std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage);
 // All of them, also those that could save nothing if they dominate.
 std::vector<Finding> all_findings_of(std::span<const trace::Trace> traces);
@@ -69,7 +67,7 @@ size_t put_small_behind(std::vector<Finding>& findings, double least_percentage)
 constexpr double kLeastPercentage = 5;  // where nothing else is asked for
 
 trace::Request findings_needs();
-// `paces` by trace; `left_out` are findings of which only the names and shares are said.
+// `paces` by trace; `left_out` are findings that are only listed by name and share.
 report::Report findings_report(std::span<const trace::Trace> traces, std::span<const Pace> paces,
                                std::span<const Finding> findings,
                                std::span<const Finding> left_out = {});

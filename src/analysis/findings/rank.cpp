@@ -1,5 +1,5 @@
-// From claims to findings: claims of one rule in several traces become one, and each moment of a
-// GPU or thread is given to one of them.
+// Turns claims into findings: claims of one rule in several traces become one finding, and each
+// moment of a GPU or thread goes to one finding.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// What the rules of findings.h share. Each file of rules adds its claims to time, whatever they
-// cost; rank.cpp gives each moment to one of them and estimates what it could save.
-// Private to the findings.
+// What the rules of findings.h share. Each file of rules claims time, however little; rank.cpp
+// gives each moment to one claim and estimates what it could save. Private to the findings.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +35,8 @@ struct Claim {
 };
 using Claims = std::vector<Claim>;
 
-// The GPUs of a trace but for those that worked for less than a hundredth of the busiest's time:
-// these have no work that could be done sooner.
+// The GPUs of a trace without those that worked for less than a hundredth of the busiest GPU's
+// time: these have no work that could be done sooner.
 std::map<int64_t, GpuTime> used_gpus(const trace::Trace& trace);
 
 // What the rules look at.
@@ -46,7 +45,7 @@ struct Evidence {
   const std::map<int64_t, GpuTime> gpus;  // used_gpus()
   Breakdown all;                          // summed over GPUs
   explicit Evidence(const trace::Trace& trace);
-  // When some operation of a category ran on one of these GPUs; of another GPU nothing.
+  // When an operation of a category ran on one of these GPUs; empty for other GPUs.
   const trace::IntervalSet& set_of(int64_t gpu, trace::Category category) const {
     static const trace::IntervalSet kNothing;
     const auto found = gpus.find(gpu);
@@ -82,14 +81,14 @@ void add_counter_claims(const Evidence& evidence, Claims& claims);
 // that is before the first or after the last operation of its GPU.
 std::vector<const Rule*> balance_rules();
 int64_t add_balance_claims(const Evidence& evidence, Claims& claims);
-// ranks.cpp: who waits for whom, in all traces together.
+// ranks.cpp: which rank waits for which, over all traces.
 std::vector<const Rule*> rank_rules();
 void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> claims);
-// cpu.cpp: traces without operations of a device. Returns the threads' time that the
+// cpu.cpp: traces without device operations. Returns the threads' time that the
 // claims are about.
 std::vector<const Rule*> cpu_rules();
 int64_t add_cpu_claims(const trace::Trace& trace, Claims& claims);
-// A note where the samples do not suffice for a claim; "" where they do, or where there are none.
+// A note if there are too few samples for a claim; "" if there are enough, or none.
 std::string few_samples_text(const trace::Trace& trace);
 
 }  // namespace sonde::analysis

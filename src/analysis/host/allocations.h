@@ -1,4 +1,4 @@
-// Allocations of memory, as torch's profiler and the calls of runtimes tell them. Used by memory.
+// Memory allocations, from torch's profiler and from runtime calls. Used by memory.
 #pragma once
 
 #include <cstdint>

@@ -84,8 +84,8 @@ class OrderFinder {
     return trace_.apis.args.empty() ? kNothing : trace_.texts[trace_.apis.args[call]];
   }
 
-  // Handles are addresses, but for those of HIP's and CUDA's special streams; the files of
-  // rocprofv3 and rocpd count streams instead, and have a 1 and a 2 that mean nothing else.
+  // Handles are addresses, except those of HIP's and CUDA's special streams; the files of rocprofv3
+  // and rocpd count streams instead, and have a 1 and a 2 that mean nothing else.
   void find_numbered() {
     struct Seen {
       bool address = false, number = false, one = false, two = false;
@@ -106,7 +106,7 @@ class OrderFinder {
     }
   }
 
-  // By launch: of the operations of one call by their begin.
+  // By launch: of the operations of one call by their start.
   void find_streams() {
     std::vector<std::pair<Row, Row>> launches;  // call and operation
     for (size_t op = 0; op < trace_.ops.size(); ++op) {

@@ -26,8 +26,8 @@ using trace::Row;
 
 using Key = std::vector<Value>;
 
-// Groups numbered as they come, by a number that identifies each. Those below `dense` are looked up
-// in a vector, which is what makes ten million operations cheap.
+// Groups numbered in order of appearance, by a number that identifies each. Those below `dense` are
+// looked up in a vector, which is what makes ten million operations cheap.
 class Numbering {
  public:
   Numbering(OpGroups& groups, size_t dense) : groups_(groups), dense_(dense, kNoGroup) {}
@@ -205,7 +205,7 @@ void by_grid(const trace::Trace& trace, const std::vector<bool>& wanted, OpGroup
       });
 }
 
-// By the label of the call that call_of(op) tells; operations without one are a group as well.
+// By the label of the call that call_of(op) returns; operations without one are a group as well.
 template <typename CallOf>
 void by_label(const trace::Trace& trace, const Wanted& wanted, report::Column column,
               const char* none, CallOf call_of, OpGroups& groups) {

@@ -1,6 +1,7 @@
 // The engine behind every table of operations: puts those that are wanted into groups by what a
-// user may ask for (name, stream, operator ...), adds up each group, and on request tells how its
-// durations spread. Used by kernels, top, ktop, copies, counters, overlap, stats, diff, findings.
+// user may ask for (name, stream, operator ...), adds up each group, and on request computes the
+// spread of its durations. Used by kernels, top, ktop, copies, counters, overlap, stats, diff,
+// findings.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace sonde::analysis {
 struct OpGroup {
   std::vector<report::Value> key;  // as many values as OpGroups::columns
   Total time;
-  // Of the operations whose size is known; only with Request::op_bytes.
+  // The operations whose size is known; only with Request::op_bytes.
   int64_t sized_calls = 0, sized_ns = 0, bytes = 0;
   const std::string& name() const { return std::get<std::string>(key.front()); }
 };
@@ -43,7 +44,7 @@ std::vector<bool> kernels_of(const trace::Trace& trace);
 OpGroups group_ops(const trace::Trace& trace, const std::vector<std::string>& by,
                    const std::vector<bool>& wanted);
 
-// What only the durations of a group, gathered, can tell.
+// Figures that need all durations of a group.
 struct OpSpread {
   Spread durations;
   int64_t busy_ns = 0;

@@ -16,7 +16,7 @@ struct Shape {
   int64_t m = 1, n = 1, k = 1;
 };
 
-// Of two lists of sizes, as PyTorch stretches them; nullopt if they do not fit.
+// Two lists of sizes broadcast as PyTorch does; nullopt if they do not fit.
 std::optional<Sizes> broadcast(const Sizes& a, const Sizes& b) {
   Sizes result(std::max(a.size(), b.size()), 1);
   for (size_t i = 0; i < result.size(); ++i) {
@@ -115,7 +115,7 @@ Estimate linear(std::string_view, const Inputs& inputs) {
                           product_of({shape.m, shape.n}));
 }
 
-// Of 8-bit floats or integers, with scales; the type of the result is an argument.
+// A product of 8-bit floats or integers, with scales; the type of the result is an argument.
 Estimate scaled(std::string_view name, const Inputs& inputs) {
   const Tensor* a = inputs.tensor(0);
   const Tensor* b = inputs.tensor(1);

@@ -26,9 +26,9 @@ struct GpuPeak {
   std::optional<double> compute(Precision precision, bool on_matrix_units) const;
 };
 
-// The entries of a file of the form of gpu_peaks.toml; `place` is said in errors.
+// The entries of a file of the form of gpu_peaks.toml; errors name `place`.
 Result<std::vector<GpuPeak>> parse_gpu_peaks(std::string_view text, const std::string& place);
-// Those of the file at `path`, if it is not "", and then the ones that are built in.
+// The peaks of the file at `path`, if it is not "", and then the built-in ones.
 Result<std::vector<GpuPeak>> gpu_peaks(const std::string& path);
 // The entry that fits the device's name as the trace has it; nullptr if there is none.
 const GpuPeak* peak_of(std::span<const GpuPeak> peaks, const trace::Trace& trace, int64_t gpu);

@@ -16,7 +16,7 @@ struct Batch {
   std::string source;            // "the input of aten::conv2d"
 };
 
-// Of the operators whose arguments batch_wants_args() asked for, the first inside of a step.
+// The batch of the first operator in the step whose arguments batch_wants_args() asked for.
 Batch batch_of(const trace::Trace& trace, trace::Interval step);
 bool batch_wants_args(std::string_view name);
 

@@ -60,7 +60,7 @@ struct Breakdown {
   std::array<int64_t, trace::kCategories> exposed_ns{};
   int64_t idle_ns = 0;
 };
-// Of the segments of sweep(GpuTime::sets), which are bit by category, inside a window.
+// The breakdown of a window, from the segments of sweep(GpuTime::sets), whose bits are categories.
 Breakdown breakdown_of(const std::vector<trace::Segment>& segments, trace::Interval window);
 
 }  // namespace sonde::analysis

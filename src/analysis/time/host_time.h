@@ -25,10 +25,10 @@ class HostTime {
 
   // What a thread did in a time, without order; the lengths add up to that of the time.
   std::vector<HostDeed> deeds_in(uint32_t thread, trace::Interval time) const;
-  // The same between two operations of the thread that launched the second, but where it did
-  // nothing for half of the time, or was blocked, of the one that launched the first if that did
-  // something for half of it: a backward pass has a thread of its own, which begins when the other
-  // one has prepared it. Operations may be kNone, and that of an unknown launch is as none.
+  // The same between two operations, of the thread that launched the second. If it did nothing or
+  // was blocked for half of the time, and the thread that launched the first did something for half
+  // of it, of that one: a backward pass has its own thread, which begins when the other has
+  // prepared it. An operation may be kNone; one with an unknown launch counts as none.
   std::vector<HostDeed> deeds_between(trace::Row first, trace::Row second,
                                       trace::Interval time) const;
   // The longest of these.
@@ -47,7 +47,7 @@ class HostTime {
 
   const trace::Trace& trace_;
   std::vector<trace::HostWork> work_;     // by call
-  std::vector<trace::Row> named_;         // by call: whose name tells what it does
+  std::vector<trace::Row> named_;         // by call: the call whose name says what it does
   std::vector<std::vector<Part>> parts_;  // by thread and time
   std::vector<trace::IntervalSet> waits_;
 };

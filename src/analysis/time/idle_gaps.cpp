@@ -37,8 +37,8 @@ class WaitCalls {
     }
   }
 
-  // When the last one of the thread of a launch began before it that is about the launch's stream,
-  // or may be.
+  // When the thread's last wait before a launch began that is, or may be, about the launch's
+  // stream.
   std::optional<int64_t> last_before(Row api) const {
     const auto row = static_cast<size_t>(api);
     const int64_t stream = trace_.apis.stream.empty() ? kAny : trace_.apis.stream[row];
@@ -47,7 +47,7 @@ class WaitCalls {
   }
 
  private:
-  // The null stream's waits are those of others, too. A call that does not tell counts with them.
+  // A wait of the null stream is one of the other streams, too; so is a call that names no stream.
   static constexpr int64_t kSpecialStreams = 2, kSpecial = 0, kAny = -1;
 
   int64_t stream_of(size_t api) const {
@@ -117,7 +117,7 @@ class Reasons {
     return launch == kNone || *wait_ns >= trace_.apis.start_ns[static_cast<size_t>(launch)];
   }
 
-  // What of a gap the dependency explains: if the launching call took long, that is no waiting.
+  // The part of a gap that the dependency explains: a long launching call is not waiting.
   Gap without_launching(Gap gap, Row api, std::vector<Gap>& gaps) const {
     const int64_t launched_ns = launched_by(gap, api);
     if (launched_ns - gap.time.start_ns >= latency_ns_) {
@@ -148,7 +148,7 @@ class Reasons {
     }
   }
 
-  // From the begin of the gap until the launch.
+  // From the start of the gap until the launch.
   void add_late(Gap gap, int64_t launched_ns, uint32_t thread, std::vector<Gap>& gaps) const {
     const IntervalSet& waits = host_.waits_of(thread);
     auto wait = std::partition_point(waits.begin(), waits.end(), [&](const Interval& one) {

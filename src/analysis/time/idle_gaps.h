@@ -18,7 +18,7 @@ enum class IdleReason : uint8_t {
   kDependency,     // it began before, and the queue was told to wait for another one
   kUnlinked,       // the launching call is not in the file
   kEdge,           // before the first or after the last operation of a window
-  kOther,          // it began before, and the file does not tell why its operation did not
+  kOther,          // it began before, and the file does not say why its operation did not
 };
 constexpr size_t kIdleReasons = 8;
 const char* idle_reason_name(IdleReason reason);
