@@ -8,8 +8,8 @@
 
 namespace sonde::cli {
 
-// A page of the user alone that leads to a URL: the command line of the browser, which all users of
-// a machine can see, names only the page. Removed with its folder at the end.
+// A page that only the user can read and that leads to a URL: the browser's command line, which all
+// users of a machine can see, names only the page. Removed with its folder at the end.
 class LeadingPage {
  public:
   static Result<std::unique_ptr<LeadingPage>> make(const std::string& url);

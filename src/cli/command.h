@@ -25,7 +25,7 @@ struct Option {
   std::vector<std::string> choices = {};  // allowed values; empty = any
   bool stands_alone = false;              // with it the required positionals may be left out
   bool repeated = false;                  // may be given several times: values("env")
-  std::string off = {};                   // "--no-quiet": takes a flag back; "" = nothing does
+  std::string off = {};                   // "--no-quiet": takes a flag back; "" = none
 };
 
 struct Positional {
@@ -52,7 +52,7 @@ class Arguments {
   const std::vector<std::string>& positionals() const { return positionals_; }
   // What stood after "--" (sonde record -- COMMAND ...).
   const std::vector<std::string>& command_line() const { return command_line_; }
-  // As if it had been given.
+  // Sets an option as if it had been given.
   void set(const std::string& name, std::string value) { values_[name] = {std::move(value)}; }
   void set_flag(const std::string& name, bool on) {
     if (on) values_[name] = {""};

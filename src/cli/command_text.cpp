@@ -89,7 +89,7 @@ Kind known_as(std::span<const Kind> known, std::string_view name, Name name_of) 
   return *found;
 }
 
-// Several names are several options where nothing is said of them.
+// Several names without help text are several options.
 void add_options(std::string_view entry, std::span<const Option> known,
                  std::vector<Option>& options) {
   const auto [heading, help] = halves(entry, kGap);

@@ -24,7 +24,7 @@
 //   sonde trim trace.rpd -o end.rpd --from 20% --to 30%
 //       or on the next line
 //
-// Two blanks or the end of the line are between a name and what is said of it.
+// Two blanks or a line end separate a name from its help.
 #pragma once
 
 #include <string_view>
@@ -33,7 +33,7 @@
 
 namespace sonde::cli {
 
-// `known` has what the text names without a word about it.
+// `known` has the options that the text only names.
 Command read_command(std::string_view text, const Command& known);
 std::vector<Option> read_options(std::string_view text, std::span<const Option> known = {});
 

@@ -9,8 +9,8 @@
 
 namespace sonde::cli {
 
-// The settings of the file, checked; an unknown key is an error that names its row and what is
-// near.
+// The settings of the file, checked; an unknown key is an error that names its row and the nearest
+// key.
 Result<Layer> read_config_file(const std::string& path);
 
 // A whole config file: every setting with what it means. Those of `preset` ("" for none) have its

@@ -22,7 +22,7 @@ struct CounterChoice {
 // software GPUs.
 Result<CounterChoice> choose_counters(const Arguments& arguments, bool softgpu);
 
-// Fails where a GPU is there and may not be used.
+// Fails if there is a GPU that this user cannot open.
 Status check_gpu_access();
 
 }  // namespace sonde::cli

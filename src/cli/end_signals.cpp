@@ -43,7 +43,7 @@ Result<std::unique_ptr<EndSignals>> EndSignals::catch_them(std::function<void()>
         signalfd_siginfo signal = {};
         if (wanted[1].revents == 0 || ::read(signals, &signal, sizeof signal) < 0) return;
         end();
-        // Who does not want to wait for the end asks again, and this thread takes it.
+        // A user who does not want to wait sends another signal, which this thread takes.
         const sigset_t both = end_signals();
         ::pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
         wait(wanted, 1);

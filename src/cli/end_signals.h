@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as a call of a function, for a command that goes on until it is told to end.
-// To be made before other threads are: they inherit that the signals are blocked.
+// Turns SIGINT and SIGTERM into a function call, for a command that runs until it is told to end.
+// Create it before other threads: they inherit the blocked signals.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace sonde::cli {
 
 class EndSignals {
  public:
-  // `end` is called by a thread of its own, once at most, and no more after the destructor, which
-  // lets the signals have their effect again. So does a second signal at once.
+  // `end` is called on a thread of its own, at most once, and never after the destructor, which
+  // restores the signals' effect. A second signal restores it at once.
   static Result<std::unique_ptr<EndSignals>> catch_them(std::function<void()> end);
   ~EndSignals();
 

@@ -10,8 +10,8 @@
 
 namespace sonde::cli {
 
-// Of a list like "waits,idle-gpu", or "any", which is each that there is. A name that none has is
-// an error of that option, which lists them.
+// The names in a list like "waits,idle-gpu", or all for "any". An unknown name is an error of that
+// option, which lists the names.
 Result<std::vector<std::string>> chosen_findings(const std::string& text, const char* option);
 
 }  // namespace sonde::cli

@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLongest = "10m";  // who looks for longer presses the key again
+constexpr const char* kLongest = "10m";  // to look for longer, press the key again
 constexpr int64_t kSpanNs = 10'000'000'000;
-// A look takes some milliseconds whatever the length of the recording.
+// A reading takes a few milliseconds, however long the recording is.
 constexpr int kMostRows = 50'000;
 constexpr size_t kMostKernels = 50;
 

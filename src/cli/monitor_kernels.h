@@ -1,6 +1,6 @@
 // What a process runs on GPUs now (key s of sonde monitor): read from the recording that it is in
-// already, or else from one that is started for it, without stacks and metrics, in a file that goes
-// when nobody looks any more.
+// already, or else from one that is started for it, without stacks and metrics, in a file that is
+// deleted when the screen leaves it.
 #pragma once
 
 #include <signal.h>
@@ -23,7 +23,7 @@ class MonitorKernels {
   MonitorKernels(const MonitorKernels&) = delete;
   MonitorKernels& operator=(const MonitorKernels&) = delete;
 
-  // Of this process from now on; 0: of none.
+  // Shows this process from now on; 0: none.
   void show(int64_t pid);
   // nullopt: none is shown.
   std::optional<watch::LiveKernels> look();

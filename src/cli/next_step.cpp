@@ -48,7 +48,7 @@ Result<std::vector<std::string>> next_steps(store::Reader& reader, const std::st
   return std::vector<std::string>{
       fmt::format("found: {} ({:.0f} % of the {})", first.title, first.saving_percentage(),
                   trace.ops.size() != 0 ? "GPUs' time" : "threads' time"),
-      // Of a program without a GPU the stacks say which code it is.
+      // For a program without a GPU the stacks show which code it is.
       next(trace.ops.size() != 0 ? "check" : otherwise)};
 }
 

@@ -1,4 +1,4 @@
-// The logs that a recorded program is asked to write (--hip-log, --miopen-log), and how they come
+// The logs that a recorded program is asked to write (--hip-log, --miopen-log), and how they get
 // into its trace.
 #pragma once
 

@@ -68,7 +68,7 @@ void print_top(const trace::Trace& trace) {
 }
 
 // What a backend could not do, and why, once each; of the sampler also what it was denied without
-// losing anything. What the recorder itself has said already is not repeated.
+// loss. What the recorder itself has said is not repeated.
 void print_warnings(store::Reader& reader) {
   constexpr int kMost = 4;
   auto rows = reader.database().prepare(

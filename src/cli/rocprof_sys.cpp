@@ -79,8 +79,8 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-// The value of ours that a setting of theirs stands for. An empty setting: it asks for what is done
-// anyhow. nullopt: there is nothing like it.
+// Our value for one of their settings. An empty setting: it asks for what Sonde does anyway.
+// nullopt: Sonde has no counterpart.
 struct Meaning {
   const char* setting;
   std::string value;

@@ -1,5 +1,5 @@
-// What users of ROCm Systems Profiler (formerly Omnitrace) bring along: its config files and the
-// words of its option -I, as far as Sonde has the same.
+// What users of ROCm Systems Profiler (formerly Omnitrace) already have: its config files and the
+// words of its option -I, as far as Sonde has counterparts.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@ struct RocprofSysEntry {
   size_t row = 0;
 };
 
-// In the order of the file. Which form it has is told by its first character. `path` is for what is
-// said of a file that cannot be read as what it begins as.
+// In the order of the file. Its first character says which form it has. `path` is for error
+// messages.
 Result<std::vector<RocprofSysEntry>> rocprof_sys_entries(const std::string& text,
                                                          const std::string& path);
 

@@ -49,7 +49,7 @@ void add_values(const measure::Roof& roof, double work, const Times& times, GpuR
   gpu.values[column + "High"] = work / times.least;
 }
 
-// The launches of a kernel on a GPU, on a card but for the first.
+// The launches of a kernel on a GPU; on a card without the first.
 Status read_times(const std::string& trace, std::vector<GpuRoofs>& gpus) {
   SONDE_ASSIGN(auto database, store::Database::open(trace, store::Database::Mode::kReadOnly));
   SONDE_ASSIGN(auto rows, database.prepare(kLaunches));

@@ -6,7 +6,8 @@
 
 namespace sonde::cli {
 
-// An error where one that is given is no folder: nothing would be found in it, and said to be so.
+// An error if one that is given is not a folder: otherwise the answer would be that nothing is
+// there.
 Status check_roots(const Arguments& arguments);
 
 }  // namespace sonde::cli

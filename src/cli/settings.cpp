@@ -17,7 +17,7 @@ namespace sonde::cli {
 
 namespace {
 
-// Above these the samples are of the sampler, and the metrics of reading them.
+// Above these, samples would show the sampler, and metrics the cost of reading them.
 constexpr int64_t kMostSampleHz = 10'000, kMostMetricsHz = 1000, kMostParts = 9999;
 
 bool is_true(std::string_view text) {
@@ -229,7 +229,7 @@ Result<Resolved> resolve(const Arguments& arguments, const GetEnvironment& envir
   SONDE_ASSIGN(const auto layers, all_layers(arguments, environment, resolved.warnings));
   resolved.arguments = arguments;
   for (const Layer& layer : layers) {
-    // All that anybody said must make sense, also what does not count in the end.
+    // Every given value must be valid, even one that another overrides.
     for (const auto& value : layer.values) {
       SONDE_TRY(check_value(*value.setting, value.text, value.origin));
     }

@@ -46,7 +46,7 @@ struct Setting {
   std::string name() const;         // "metrics-hz"
   std::string environment() const;  // "SONDE_METRICS_HZ"
   const char* type_name() const;
-  // What it is without anybody's choice, or else an example.
+  // Its default, or else an example.
   std::string sample_value() const;
 };
 
@@ -55,8 +55,8 @@ const Setting* find_setting(std::string_view name);
 // The options of a command that takes the settings: theirs, and --config and the like.
 std::vector<Option> setting_options();
 
-// "'fast' is not a valid value (...)" if the text is none of the setting. `origin` is where it
-// stands.
+// "'fast' is not a valid value (...)" if the setting cannot have the text as its value. `origin` is
+// where it stands.
 Status check_value(const Setting& setting, const std::string& text, const std::string& origin);
 
 // What one place says: a file, the environment ...
@@ -80,7 +80,7 @@ struct Resolved {
   };
   std::vector<Entry> entries;  // one for each setting, in the order of the table
   std::vector<std::string> warnings;
-  Arguments arguments;  // with all the values, for who only reads these
+  Arguments arguments;  // with all the values, for code that only reads these
   const Entry& entry(std::string_view name) const;
 };
 

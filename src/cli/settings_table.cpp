@@ -69,8 +69,8 @@ constexpr const char* kOptions = R"(
     $TMPDIR or /tmp]
 )";
 
-// What the options' text does not say, in its order. Where nothing is said of a preset, it leaves
-// the setting as it is.
+// What the options' text does not say, in its order. A preset without a value here leaves the
+// setting as it is.
 struct Facts {
   const char* name;
   const char* category;

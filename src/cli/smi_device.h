@@ -34,10 +34,10 @@ class SmiDevice {
   std::optional<int64_t> temperature(const std::string& place) const;
   std::optional<int64_t> hbm_temperature(int stack) const;
   std::optional<uint64_t> table_number(const std::string& field) const;  // of gpu_metrics
-  // Of pp_dpm_NAME: the level with the mark.
+  // The marked level of pp_dpm_NAME.
   std::optional<SmiClock> clock(const std::string& name) const;
   std::string performance_level() const;  // "" if it is not told
-  // What rocm-smi takes for the power: the average, or from ROCm 6 on that of the moment first.
+  // What rocm-smi shows as power: the average, or from ROCm 6 on the current power first.
   SmiPower power(bool of_the_moment) const;
   std::pair<int64_t, double> fan() const;  // its level, and that in percent of the most
   std::optional<double> vram_percent() const;

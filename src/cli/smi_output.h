@@ -28,7 +28,7 @@ class SmiOutput {
   void rule();                                        // a spacer within a section
   void system(const std::string& name, const std::string& value);
   bool is_text() const { return form_ == Form::kText; }
-  // A value was not to be had: the exit status says so.
+  // A value was missing: the exit status says so.
   void missing() { status_ = 2; }
 
   int status() const { return status_; }

@@ -19,8 +19,8 @@ struct Chosen {
   const SmiDevice* device;
 };
 
-// Whose form it is: of ROCm 5.2, of 6 (6.1.2, of Debian 13) or of 7, which writes N/A for whatever
-// is missing in the table.
+// Which form: that of ROCm 5.2, 6 (6.1.2, in Debian 13) or 7, which writes N/A for whatever is
+// missing in the table.
 enum class SmiStyle { kFive, kSix, kSeven };
 
 class Smi {

@@ -7,7 +7,7 @@
 
 namespace sonde::cli {
 
-// An error where it is no file, or its name promises the file of another tool: a trace is SQLite.
+// An error if it is not a file, or if its name is that of another tool's file: a trace is SQLite.
 Status check_trace_name(const std::string& path);
 
 }  // namespace sonde::cli

@@ -28,7 +28,7 @@ std::string_view whole_of(std::string_view name);
 // Views of `name`; empty if there are none.
 const std::vector<View>& views_of(std::string_view name);
 
-// Takes the view's option out of `words`, which follow `name`, and tells the verb that was meant.
+// Takes the view's option out of `words`, which follow `name`, and returns the verb that was meant.
 std::string take_view(std::string_view name, bool takes_command_line,
                       std::vector<std::string>& words);
 

@@ -22,7 +22,7 @@ namespace sonde::cli {
 
 namespace {
 
-// Of a file, or of the files of a folder.
+// The size of a file, or of all files in a folder.
 uint64_t bytes_of(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return std::filesystem::file_size(path, error);

@@ -12,7 +12,8 @@
 namespace sonde::cli {
 namespace {
 
-// Whether the words are SQL and FILE: taken either way round, as sqlite3 takes the file first.
+// Whether the words are SQL and FILE: either order is accepted, because sqlite3 takes the file
+// first.
 bool is_turned_around(const std::string& first, const std::string& second) {
   const auto is_file = [](const std::string& word) {
     return word == "-" || ::access(word.c_str(), F_OK) == 0;

@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kRows = 15;
 constexpr double kLeastPercentage = 5;
 
-// What the page's name ends in says its form.
+// The extension of the page's name says its form.
 Result<std::string> format_of(const std::optional<std::string>& output) {
   if (!output || is_stream(*output)) return std::string("html");
   const std::string end = std::filesystem::path(*output).extension();
@@ -35,7 +35,7 @@ Result<std::string> format_of(const std::optional<std::string>& output) {
       "end it in .html, .md or .txt, or give --format; a browser prints a page as PDF");
 }
 
-// Into a new file: what is there is never overwritten, but for a pipe or a device.
+// Into a new file: nothing is overwritten, except a pipe or a device.
 Result<int> write_page(const std::string& wanted, const std::string& text) {
   if (wanted == "-") {
     SONDE_TRY(write_stdout(text));

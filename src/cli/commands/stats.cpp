@@ -19,7 +19,7 @@ using namespace report::columns;
 
 Status write_file(const std::string& path, const std::string& text, bool overwrite) {
   UniqueFd fd = create_private_file(path, O_WRONLY);
-  // One that is overwritten keeps its mode.
+  // A file that is overwritten keeps its mode.
   if (!fd.valid() && errno == EEXIST && overwrite) {
     fd = UniqueFd(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   }

@@ -24,7 +24,7 @@ std::string count_of(const store::TrimReport::Rows& rows) {
                      format_count(static_cast<uint64_t>(rows.before)));
 }
 
-// What a program that still has the file open keeps beside it would belong to another file then.
+// Files that a program which still has it open keeps beside it would then belong to another file.
 Status check_in_place(const std::string& path) {
   std::error_code error;
   for (const char* beside : {"-wal", "-journal"}) {
