@@ -1,7 +1,6 @@
-// An importer reads the trace of another tool and tells a Sink what is in it. It is a value: a
+// An importer reads the trace of another tool and passes what is in it to a Sink. It is a value: a
 // name, a look at the beginning of a file, and the function that reads one. A new importer is a
-// file in importers/ that defines `Importer NAME_importer()`; the build finds it
-// (README.md).
+// file in importers/ that defines `Importer NAME_importer()`; the build finds it (README.md).
 //
 // An importer keeps to three rules: what the format does not say stays unset, rows that cannot be
 // used are counted in the Tally and reading goes on, and times are integer nanoseconds.
@@ -52,14 +51,15 @@ std::span<const Importer> all_importers();
 struct Found {
   // nullptr means that it is an .rpd, or nothing that any importer knows; the Reader says which.
   const Importer* importer = nullptr;
-  // Of what is no regular file and can be read only once: what was looked at is still to be read.
+  // The source, if it is not a regular file and can be read only once; the bytes that were sniffed
+  // are still to be read.
   std::optional<Source> source{};
 };
 // The importer for a file or pipe ("-" is the standard input). `as` is a name, or "" to sniff.
 // Fails for a pipe that holds nothing any importer knows.
 Result<Found> find_importer(const std::string& path, const std::string& as);
 
-// What to say of a file that no importer takes.
+// The error for a file that no importer takes.
 Error unknown_kind(const Source& source);
 
 }  // namespace sonde::importers

@@ -58,7 +58,7 @@ class Statement {
 // file. One thread at a time.
 class Database {
  public:
-  // kCreate fails if the file exists. kImmutable is kReadOnly for a file that nobody changes: no
+  // kCreate fails if the file exists. kImmutable is kReadOnly for a file that does not change: no
   // locks and no files beside it.
   enum class Mode { kReadOnly, kImmutable, kReadWrite, kCreate };
 

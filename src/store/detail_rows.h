@@ -1,6 +1,6 @@
 // DetailRows: the rows of sonde_op_detail on their way into the file. Nearly all follow the one
-// before and are appended; one that is told again, or comes after a gap, takes the slower way. Used
-// by Writer.
+// before and are appended; one that comes again, or after a gap, takes the slower way. Used by
+// Writer.
 #pragma once
 
 #include <string>

@@ -30,11 +30,11 @@ struct FaultMemory {
 struct FaultCode {
   std::string uri, bytes;
 };
-// Of the fault that was added last.
+// Adds to the fault that was added last.
 Status add_fault_data(Database& database, const std::vector<FaultMemory>& memory,
                       const std::vector<FaultCode>& code);
-// Of all reports of a file; none where it has no such tables. A piece of memory is of the newest
-// report that has it.
+// The memory of all reports of a file; empty without such tables. A piece is from the newest report
+// that has it.
 Result<std::vector<FaultMemory>> memory_of_faults(Database& database);
 Result<std::vector<FaultCode>> code_of_faults(Database& database);
 
@@ -51,7 +51,7 @@ struct FaultCall {
 };
 Result<std::vector<FaultCall>> rank_calls_of_faults(Database& database);
 
-// Those of a file; none where it has no such table.
+// The faults of a file; empty without such a table.
 Result<std::vector<FaultRow>> faults_of(Database& database);
 
 }  // namespace sonde::store

@@ -1,4 +1,4 @@
-// The frames of call stacks that have no name yet, and giving them one. For whoever can read
+// Finds the frames of call stacks that have no name yet, and names them. For code that can read
 // symbols, which the store cannot.
 #pragma once
 

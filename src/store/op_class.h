@@ -1,6 +1,6 @@
-// What an operation of a device is: told from the text of rocpd_op.opType, and from whether the
-// operation has a name. The one definition that the analyses, the exporters and the views of the
-// file go by; the conditions in SQL are made from the same lists.
+// What a device operation is: told from the text of rocpd_op.opType, and from whether the operation
+// has a name. The one definition that the analyses, the exporters and the views of the file go by;
+// the conditions in SQL are made from the same lists.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace sonde::store {
 
 // kCopy also has maps, unmaps and migrations. kOther is no kernel, whatever its name: barriers,
-// host functions, and what a backend calls other. kUnknown is a type that nobody here knows.
+// host functions, and what a backend calls other. kUnknown is any other type.
 enum class OpClass : uint8_t { kKernel, kCopy, kFill, kOther, kUnknown };
 
 OpClass class_of_type(std::string_view type);

@@ -10,7 +10,7 @@ namespace sonde::store {
 // `version` is 0x30b for 3.11. 0 if the instruction has no line; `first_line` if there is no table.
 int64_t python_line(uint32_t version, std::string_view table, int64_t first_line, uint64_t offset);
 
-// Of Sonde itself, a library or Python code: what runs there is never the user's.
+// Whether a library or Python file is Sonde's own: what runs there is never the user's code.
 bool is_of_sonde(std::string_view file);
 
 // Python's own library, what is installed beside it, and Sonde's own.

@@ -1,6 +1,6 @@
-// A query somebody else wrote, prepared so that it can only read: not this file, which is opened
-// read-only anyway, nor any other (ATTACH, VACUUM INTO), nor temporary tables. One statement, so
-// that nothing after it is ignored without a word. Used by `sonde query`.
+// A query of the user, prepared so that it can only read: not this file, which is opened read-only
+// anyway, nor any other (ATTACH, VACUUM INTO), nor temporary tables. One statement, so that nothing
+// after it is silently ignored. Used by `sonde query`.
 #pragma once
 
 #include <string>

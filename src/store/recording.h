@@ -25,8 +25,7 @@ Result<TracedGpus> traced_gpus(Database& database);
 Status renumber_gpu_metrics(Database& database, const std::map<int64_t, int64_t>& numbers,
                             int64_t since_ns);
 
-// Processes that `parent` has started since, and of which only the end is known, ended as `how`
-// says.
+// Processes that `parent` has started since, and whose end alone is known, ended as `how` says.
 Status set_exit_of_children(Database& database, int64_t parent, int64_t since_ns,
                             std::string_view how);
 

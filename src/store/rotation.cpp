@@ -18,7 +18,7 @@ namespace sonde::store {
 
 namespace {
 
-// Of the processes that go on.
+// Selects the processes that go on.
 constexpr std::string_view kRunning = "IN (SELECT id FROM sonde_process WHERE end_ns IS NULL)";
 
 struct Copied {
@@ -270,7 +270,7 @@ constexpr Joined kJoined[] = {
     {"sonde_fault", Join::kAll},
 };
 
-// Of the same process, each part has the time in it.
+// Each part has a process's time within that part: joins them.
 Status extend_processes(Database& from, Database& to) {
   SONDE_ASSIGN(auto rows, from.prepare("SELECT id, start_ns, end_ns, exit FROM sonde_process"));
   SONDE_ASSIGN(auto update,

@@ -39,7 +39,7 @@ constexpr std::string_view kSpans[] = {"rocpd_api", "rocpd_op", "rocpd_monitor"}
 constexpr std::string_view kMoments[] = {"sonde_counter", "sonde_flow", "sonde_sample",
                                          "sonde_blocked"};
 
-// What older versions stored as it was, and may hold secrets: told as an export tells it.
+// What older versions stored unchanged, and may hold secrets: hidden as in an export.
 struct Told {
   std::string_view table, name, value;
 };
@@ -127,7 +127,7 @@ Status Trimming::find_tables() {
   return ok_status();
 }
 
-// Of the rows, as t, that stay.
+// The SQL condition for the rows, as t, that stay.
 std::string Trimming::condition(const Table& table) const {
   std::string text = "1";
   if (contains(kSpans, table.name)) text += " AND " + overlaps("t", window_);
@@ -322,7 +322,7 @@ Status move_to(const std::string& made, const std::string& output, bool replace)
   SONDE_TRY(sync_file(made));
   struct stat old {};
   if (replace && ::stat(output.c_str(), &old) == 0) ::chmod(made.c_str(), old.st_mode & 07777);
-  // A link does not replace what somebody else has made meanwhile; some file systems have none.
+  // A link does not replace a file that was made meanwhile; some file systems have no links.
   const bool linked = !replace && ::link(made.c_str(), output.c_str()) == 0;
   if (linked) {
     ::unlink(made.c_str());

@@ -98,17 +98,17 @@ class Writer {
   // which are given out here; the next commit() fails then.
   Database& database();
 
-  // For one who writes for long and commits often: from now on memory does not grow with the file.
-  // Only what the next commit() writes is kept beside a few pages.
+  // For a writer that writes for long and commits often: from now on memory does not grow with the
+  // file. Only what the next commit() writes is kept beside a few pages.
   Status keep_small();
 
   // Inserts what is buffered and commits. The first error of any earlier call comes out here and
-  // stays, but for is_busy(): another program reads the file for long, nothing is lost, and a later
-  // commit() can work.
+  // stays, except for is_busy(): another program reads the file for long, nothing is lost, and a
+  // later commit() can work.
   Status commit();
   // commit() and then indices, statistics, and a clean single file without journal. More rows may
   // follow; they need another finish(). RPD's index over the arguments of calls may be left out: it
-  // holds every text a second time, and nobody looks for one.
+  // holds every text a second time, and no query needs it.
   enum class Arguments { kIndexed, kPlain };
   Status finish(Arguments arguments = Arguments::kIndexed);
 

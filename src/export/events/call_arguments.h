@@ -21,7 +21,7 @@ struct CallArgument {
 
 class CallArguments {
  public:
-  // False if the text is of no such form: it is one argument then. Views of the text are valid as
+  // False if the text has neither form: it is one argument then. Views of the text are valid as
   // long as it is.
   bool split(std::string_view text);
 

@@ -144,7 +144,7 @@ Status EventLoader::load_channels() {
       });
 }
 
-// What processes tell differently of one kernel on one GPU is not known.
+// Figures of one kernel on one GPU on which processes disagree are unknown.
 Status EventLoader::load_kernel_codes() {
   SONDE_ASSIGN(const bool any, database_.has_table("sonde_kernel_code"));
   if (!any) return ok_status();

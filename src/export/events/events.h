@@ -37,7 +37,7 @@ struct Queue {
   int64_t pid = kNoPid;  // of the process
 };
 
-// One that made calls, or of which there is a sampled stack or a counter.
+// A thread that made calls, or that has a sampled stack or a counter.
 struct Thread {
   int64_t pid = 0, tid = 0;
   std::string name;

@@ -12,8 +12,8 @@ struct JsonMember {
   std::string_view value;  // as it stands in the text
 };
 
-// The members of the object that `text` is. False if it is none, or no valid JSON: then it must not
-// be copied into a JSON document. `members` is reused memory.
+// The members of the object that `text` is. False if it is not an object, or not valid JSON: then
+// it must not be copied into a JSON document. `members` is reused memory.
 bool json_members(std::string_view text, std::vector<JsonMember>& members);
 
 // True for any value that may stand in a JSON document as it is.

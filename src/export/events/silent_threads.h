@@ -8,7 +8,7 @@
 
 namespace sonde::exporting {
 
-// Those of the processes that are written.
+// The silent threads of the processes that are written.
 std::vector<Thread> silent_threads(const Events& events);
 
 }  // namespace sonde::exporting

@@ -24,7 +24,7 @@ struct FlowEnd {
 };
 
 struct TraceFacts {
-  // The time of day when the trace's clock showed 0, where a clock reading tells.
+  // The time of day when the trace's clock showed 0, if a clock reading shows it.
   std::optional<int64_t> realtime_at_0_ns;
   std::vector<std::pair<std::string, std::string>> notes;  // of the trace; keys are unique
   std::vector<FlowEnd> flows;                              // in the window

@@ -84,7 +84,7 @@ class InternedSet {
   std::map<std::string, uint64_t, std::less<>> iids_;
 };
 
-// Texts of which most may be unique, such as arguments: one gets a number when it comes up again
+// Texts that may mostly be unique, such as arguments: one gets a number when it comes up again
 // soon, and is written in place until then. Takes a fixed amount of memory.
 class InternedRepeats {
  public:

@@ -165,7 +165,7 @@ void PerfettoWriter::apis() {
   }
 }
 
-// Threads of which there are sampled stacks and nothing else: a viewer takes their names from here.
+// Threads with nothing but sampled stacks: a viewer takes their names from here.
 void PerfettoWriter::silent_threads() {
   for (const Thread& thread : exporting::silent_threads(events_)) thread_track(thread);
 }

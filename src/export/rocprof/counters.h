@@ -18,8 +18,8 @@ class CounterTable {
 
   // Each name once, in the order in which operations have them.
   const std::vector<std::string_view>& names() const { return names_; }
-  // Of one operation, by its index in `events`: a value for each of names(), or nullptr where it
-  // was not counted. What was counted in parts is added up. Valid until the next call.
+  // The values of one operation, by its index in `events`: one for each of names(), or nullptr
+  // where it was not counted. Parts are added up. Valid until the next call.
   const std::vector<const double*>& values(uint32_t op);
   // The same as cells of a row, empty where it was not counted: how many were.
   int64_t write(CsvFile& file, uint32_t op);
@@ -35,8 +35,8 @@ class CounterTable {
 // "1600", "0.25": without the digits that a whole number does not have.
 std::string counter_text(double value);
 
-// As a header of these tools has names of counters: bare, but for those that have commas or quotes,
-// which only other tools' counters do.
+// Counter names as in these tools' headers: bare, except those with commas or quotes, which only
+// other tools' counters do.
 std::string csv_name(std::string_view name);
 
 }  // namespace sonde::exporting

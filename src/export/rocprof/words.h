@@ -33,8 +33,8 @@ std::string file_word(std::string_view domain);
 constexpr int64_t kHostAgent = 0;
 constexpr int64_t agent_of_gpu(int64_t gpu_id) { return gpu_id + 1; }
 
-// Of all axes together: the work items of a kernel, and of one of its groups; -1 where an axis is
-// not known.
+// All axes multiplied: the work items of a kernel, and of one of its groups; -1 if an axis is not
+// known.
 int64_t work_items(const Shape& shape);
 int64_t group_items(const Shape& shape);
 

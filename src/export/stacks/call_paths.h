@@ -15,7 +15,7 @@ struct CallPath {
   std::string_view name;
   uint32_t thread = 0;  // index into Events::threads
   uint32_t depth = 0;   // of a root: 0
-  // Of each call: with what it called, and without.
+  // The statistics of the calls: with what they called, and without.
   Statistics inclusive, exclusive;
 };
 

@@ -1,5 +1,5 @@
 // Stacks: where the time went, as a tree of call paths. A path is a process, a thread, and the
-// calls and ranges open in that thread, outermost first; operations of a device hang below the call
+// calls and ranges open in that thread, outermost first; device operations hang below the call
 // that launched them. Used by the exporters that write profiles instead of timelines.
 //
 // Sampled call stacks hang below the thread as well, as paths of their own with CPU time.
@@ -51,7 +51,7 @@ class StackBuilder {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> node_ids_;
 };
 
-// Of calls and operations, and of the samples of the CPU in the same file.
+// The stacks of calls, operations and CPU samples in one file.
 Result<Stacks> stacks_of(store::Reader& reader, const Events& events, const Options& options);
 
 // What a profile of these events holds: all calls, operations and samples, no

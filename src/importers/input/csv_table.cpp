@@ -12,7 +12,7 @@ namespace sonde::importers {
 
 namespace {
 
-constexpr size_t kMostFieldLines = 10'000;  // of one row: a quote that nobody closes
+constexpr size_t kMostFieldLines = 10'000;  // of one row: an unclosed quote
 
 // Appends the fields of `line`. Returns whether the last field is still open: its quote has not
 // been closed, and the row goes on with the next line.

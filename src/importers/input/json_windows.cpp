@@ -46,7 +46,7 @@ Status JsonWindows::fill() {
   return ok_status();
 }
 
-// In the frame: brackets count, and the keys around an array tell whether it is wanted.
+// In the frame: brackets count, and the keys around an array show whether it is wanted.
 void JsonWindows::frame_bracket(char c) {
   if (c == '}' || c == ']') {
     if (too_deep_ > 0) {

@@ -30,7 +30,7 @@ struct JsonWindow {
   std::string_view text() const { return {memory.get() + begin, size}; }
 };
 
-// Whether an array is to be cut, told by the keys on the way to it; "" is an element of an array.
+// Whether an array is to be cut, by the keys on the way to it; "" is an element of an array.
 using WantsArray = bool (*)(std::span<const std::string> keys);
 // "traceEvents", or the document is the array.
 bool are_trace_events(std::span<const std::string> keys);

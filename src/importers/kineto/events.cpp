@@ -49,7 +49,7 @@ std::string_view trimmed(std::string_view token) {
   return token;
 }
 
-// Of "12", also as a text in quotes; rounds fractions.
+// The integer in "12", also as a text in quotes; rounds fractions.
 int64_t integer_of(std::string_view token) {
   token = trimmed(token);
   if (token.size() >= 2 && token.front() == '"') token = token.substr(1, token.size() - 2);

@@ -31,7 +31,7 @@ class LaunchLinks {
   // Links all operations, and says how many have no call. `label` is what the file calls a pid.
   void finish(const std::function<std::string(int64_t pid)>& label, Tally& tally);
 
-  // Tells the sink what is known of the GPUs that operations ran on, and of all others there are.
+  // Passes to the sink what is known about the GPUs that operations ran on, and about all others.
   void describe_devices(const Frame& frame);
 
  private:

@@ -35,7 +35,7 @@ struct OpenCall {
   std::vector<Launch> launches;  // operations that wait for the id of this call
 };
 
-// What a thread has said of the dispatch to come, and the calls it is in.
+// What a thread has logged about its next dispatch, and the calls it is in.
 struct Thread {
   std::vector<OpenCall> calls;
   std::string shader, shader_arguments;

@@ -1,8 +1,7 @@
 // Brings the log that a recorded program wrote into its trace. Used by sonde record.
 //
-// A log tells what the recording may have as well, so nothing of it is counted twice: its calls are
-// of a domain of their own ("hip log"), and the operations it speaks of are moments, not
-// operations.
+// A log may repeat what the recording has, so nothing is counted twice: its calls are in a domain
+// of their own ("hip log"), and its operations are moments, not operations.
 #pragma once
 
 #include <string>

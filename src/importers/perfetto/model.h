@@ -1,6 +1,6 @@
 // PerfettoModel: what the packets of a .pftrace say, in memory, because packets come in no order
-// and refer to tracks that are described later. PerfettoReader fills it; write_perfetto() tells a
-// sink. A begin or end takes about 30 bytes, and arguments what their text takes.
+// and refer to tracks that are described later. PerfettoReader fills it; write_perfetto() passes it
+// to a sink. A begin or end takes about 30 bytes, and arguments what their text takes.
 #pragma once
 
 #include <cstdint>

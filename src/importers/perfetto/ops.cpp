@@ -102,7 +102,7 @@ void PerfettoRows::place_op(const PerfettoOpFacts& facts, std::string_view track
   op.queue = facts.has_device && facts.has_stream ? facts.stream : facts.queue;
   if (op.queue < 0) op.queue = number_after(track, {"Queue ", "QUEUE "});
   if (op.queue >= 0) return;
-  // A copy engine, which nobody names.
+  // A copy engine, which the file does not name.
   op.queue = moves ? -1 : std::max<int64_t>(facts.stream, 0);
 }
 

@@ -1,4 +1,4 @@
-// What .pftrace files say of GPUs: render stages, their launches, counters, and the GPUs
+// What .pftrace files say about GPUs: render stages, their launches, counters, and the GPUs
 // themselves.
 #include <fmt/format.h>
 
@@ -87,7 +87,7 @@ void PerfettoReader::render_stage(std::string_view message, Packet& packet) {
   model_.stages.push_back(std::move(stage));
 }
 
-// Of older files: 3 stages, each {name = 1}, numbered by their place.
+// Older files: 3 stages, each {name = 1}, numbered by their place.
 void PerfettoReader::stage_specifications(std::string_view message) {
   ProtoReader reader(message);
   while (reader.next()) {
@@ -195,7 +195,7 @@ void PerfettoReader::gpu_counters(std::string_view message, Packet& packet) {
       continue;
     }
     if (!timed(packet)) return;
-    // Unless it is said to look forwards, a value is that of the time since the one before.
+    // Unless it is declared to look forwards, a value is that of the time since the previous one.
     const auto before_ns = std::exchange(spec->second.last_ns, packet.time_ns);
     if (spec->second.forwards) {
       model_.gpu_counters.push_back({*packet.time_ns, gpu, spec->second.name, *value});

@@ -233,7 +233,7 @@ std::string PerfettoRows::process_label(int64_t pid) const {
   return std::to_string(pid) + " " + (known == processes.end() ? "" : known->second.name);
 }
 
-// A track that hangs below a process is of that process; of others the numbers and times tell.
+// A track below a process belongs to that process; others are assigned by numbers and times.
 void PerfettoRows::launchers_by_number() {
   std::vector<TrackedOp> ops;
   std::vector<size_t> tracked;  // index into slice_ops_
@@ -280,7 +280,7 @@ void PerfettoRows::launchers_by_flow() {
   }
 }
 
-// What is left are arrows from slice to slice. Those that launch are told by launch().
+// What is left are arrows from slice to slice. launch() passes on those that launch.
 void PerfettoRows::flows() {
   for (size_t begin = 0; begin < flow_ends_.size();) {
     size_t end = begin;

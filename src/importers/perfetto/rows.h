@@ -1,6 +1,6 @@
-// PerfettoRows: a PerfettoModel told to a sink: calls and markers track by track, then the
-// operations with their launches, the counters, and the arrows that are no launches.
-// rows.cpp has the slices, ops.cpp what devices did.
+// PerfettoRows: passes a PerfettoModel to a sink: calls and markers track by track, then the
+// operations with their launches, the counters, and the arrows that are no launches. rows.cpp has
+// the slices, ops.cpp what devices did.
 #pragma once
 
 #include <string>

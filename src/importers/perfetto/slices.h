@@ -9,14 +9,14 @@
 namespace sonde::importers {
 
 struct PerfettoSlice {
-  uint32_t event = 0;  // its begin, or the moment itself
+  uint32_t event = 0;  // its start, or the moment itself
   int64_t start_ns = 0, end_ns = 0;
   bool finished = true;
 };
 
 // The slices of the events with these indices, which are one track's in the order of the file;
 // ascending by begin. A slice without an end lasts until `last_ns`. `stray_ends` counts ends
-// without a begin.
+// without a start.
 //
 // Begins and ends pair as they stand in the file if it allows that: rocprofv3 writes each slice as
 // a whole, in any order and overlapping ones too. Where time runs backwards inside of an open

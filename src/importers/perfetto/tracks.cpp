@@ -198,7 +198,7 @@ PerfettoTracks::Place PerfettoTracks::place(uint32_t index) const {
   place.pid = pid.value_or(only_pid());
   place.process = pid.has_value();
   place.thread = tid.has_value();
-  // A track of a process itself, or a track that is nobody's thread.
+  // A track of a process itself, or one that is not a thread's.
   place.tid = tid.value_or(tracks_[index].pid ? *tracks_[index].pid
                                               : kFirstTrackTid - static_cast<int64_t>(index));
   return place;

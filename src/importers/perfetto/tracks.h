@@ -1,4 +1,4 @@
-// PerfettoTracks: the tracks of a .pftrace, and which thread of which process each stands for. Used
+// PerfettoTracks: the tracks of a .pftrace, and the process and thread that each stands for. Used
 // by the Perfetto importer; tracks may be described after their events.
 #pragma once
 

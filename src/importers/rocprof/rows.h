@@ -33,7 +33,7 @@ class RocprofRecord {
   size_t used_ = 0;
 };
 
-// Of a file that has the product of the axes only.
+// Sets the axes from a file that has only their product.
 void set_axes(int64_t (&axes)[3], int64_t product);
 
 class RocprofRows {
@@ -45,7 +45,8 @@ class RocprofRows {
   int64_t operation(const RocprofRecord& record, std::string_view place);
   int64_t call(const RocprofRecord& record, std::string_view domain, std::string_view place);
   int64_t marker(const RocprofRecord& record, std::string_view place);
-  // Which call launched an operation; told once all are read. Those without are told by finish().
+  // Which call launched an operation; passed on once all are read. Operations without one are
+  // passed on by finish().
   void launched(int64_t op, int64_t api);
   void finish();
 

@@ -154,7 +154,7 @@ class Owners {
       one.is_candidate = may_be(one) && one.early <= least_early + one.found / 1000;
       if (one.is_candidate) least_delay_ns = std::min(least_delay_ns, one.typical_delay_ns());
     }
-    // Those of a process that was there long before lie far back.
+    // The calls of a process from long before lie far back.
     constexpr double kFar = 4, kNearNs = 20'000;
     for (size_t process = 0; process < processes_; ++process) {
       Evidence& one = at(track, process);

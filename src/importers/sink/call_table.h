@@ -17,7 +17,7 @@ class CallTable {
  public:
   static constexpr int64_t kNoCall = -1;
   struct Call {
-    int64_t process = 0;      // whatever tells the file's processes apart
+    int64_t process = 0;      // whatever distinguishes the file's processes
     int64_t correlation = 0;  // of one process
     int64_t start_ns = 0, end_ns = 0;
     int64_t id = 0;  // what find() returns; not negative

@@ -17,7 +17,7 @@ class CheckedSink : public Sink {
   Name name(std::string_view text) override { return sink_.name(text); }
   int64_t process(int64_t pid) override { return sink_.process(pid); }
 
-  // 0 = left out; what else is told of it is left out, too.
+  // 0 = left out, and so is everything that refers to it.
   int64_t api(const Api& row) override;
   int64_t op(const Op& row) override;
   void launch(const Launch& launch) override;

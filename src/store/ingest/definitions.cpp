@@ -13,7 +13,7 @@ namespace sonde::store {
 
 namespace {
 
-// Ids are dense but for lost definitions; one far beyond the others is of a damaged record.
+// Ids are dense except for lost definitions; one far beyond the others comes from a damaged record.
 constexpr uint32_t kMaxGap = 1 << 18;
 
 std::string host_name() {
@@ -94,8 +94,7 @@ void Ingest::Impl::define_queue(Process& process, const wire::Record& record) {
 
 namespace {
 
-// Room for the definition `id`, all kinds of which share one sequence; false if there can be no
-// such one.
+// Makes room for the definition `id`; all kinds share one sequence. False for an impossible id.
 template <typename T>
 bool make_room(Process& process, std::vector<T>& known, uint32_t id) {
   if (id < known.size()) return true;

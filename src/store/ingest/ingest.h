@@ -4,7 +4,7 @@
 // use them, and the events of each ring in order. All that a later record may refer to (open
 // correlations, started ranges, who is who) is kept here and, with every commit, in the file's
 // sonde_ingest table, so that `sonde recover` goes on exactly where a killed recorder stopped.
-// Records that make no sense are counted, never trusted.
+// Invalid records are counted, never trusted.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ int64_t truncation(const wire::Record& record) {
   return record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
 }
 
-// Who expects kernels would take the trace for one of a program that used no GPU.
+// Without this, the trace would look like that of a program that used no GPU.
 constexpr std::string_view kCudaIsNotRecorded =
     "kernels and copies of CUDA are not recorded, only markers, metrics and call stacks: record "
     "them with torch.profiler or Nsight Systems, and give what these write to sonde check";

@@ -324,7 +324,7 @@ Status Ingest::Impl::restore_devices() {
                   });
 }
 
-// Of the clocks' longer past there are the rows of the file.
+// Older readings of the clocks are rows of the file.
 Status Ingest::Impl::restore_clocks() {
   return each_row(writer.database(),
                   "SELECT clock, value, monotonic_ns, uncertainty_ns FROM "

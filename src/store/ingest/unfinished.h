@@ -13,7 +13,7 @@ namespace sonde::store {
 // "": it does not say.
 Result<std::optional<std::string>> unfinished_session(Database& database);
 
-// How that is to be told to whoever reads the file at `path`, and what finishes it.
+// The warning for readers of the file at `path`, with what finishes the recording.
 std::string unfinished_text(const std::string& path, const std::string& session);
 
 }  // namespace sonde::store

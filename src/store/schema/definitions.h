@@ -1,6 +1,5 @@
-// Definitions of tables, views and indices that come out of a file somebody else made, run in
-// another: they may define that and nothing else. Used where a file is written anew (upgrade,
-// trim).
+// Definitions of tables, views and indices from an untrusted file, run in another: they may define
+// that and nothing else. Used where a file is rewritten (upgrade, trim).
 #pragma once
 
 #include <string>

@@ -55,7 +55,7 @@ const char* sonde_tables();
 // Sonde's tables and views of call stacks, each made only where it is not there.
 const char* sample_tables();
 const char* sonde_indices();
-// Tables that follow from the others, made (anew) when those are complete, indices included.
+// Tables derived from the others, made (again) when those are complete, indices included.
 const char* sonde_derived_tables();
 // Sonde's corrected views: sonde_top, sonde_ktop, sonde_busy, sonde_kernel, sonde_copy, sonde_api
 // (docs/formats.md). `create` is "CREATE VIEW" or "CREATE TEMP VIEW".
