@@ -1,4 +1,4 @@
-// Who is let in: the checks of a request's head before anything else is done with it. A page of
+// Access control: the checks of a request's head before anything else is done with it. A page of
 // another site can make a browser send requests here, by a name that resolves to 127.0.0.1 too; and
 // on a shared machine every user can connect. So the Host must be a name of loopback, the Origin
 // our own, and the token known. Used by the server for each request.
@@ -27,7 +27,7 @@ struct Verdict {
   };
   Kind kind = Kind::kRefuse;
   int status = 403;
-  const char* why = "";  // a line for who asked; never what the request said
+  const char* why = "";  // a line for the client; never contains what the request said
 };
 
 struct Rules {

@@ -1,8 +1,8 @@
 // A small HTTP server for one user's browser on this machine (`sonde serve`), or for programs that
-// collect metrics (`sonde exporter`). It binds loopback only, answers nobody who does not have its
-// token, and bounds what a request may cost: the bytes and lines of its head, its body, the time
-// that it takes to arrive and to be taken, how many connections there are. What it answers is a
-// function of the caller.
+// collect metrics (`sonde exporter`). It binds loopback only, answers only requests with its token,
+// and bounds what a request may cost: the bytes and lines of its head, its body, the time that it
+// takes to arrive and to be taken, how many connections there are. What it answers is a function of
+// the caller.
 //
 // The server itself stands on cpp-httplib, which brings OpenSSL; so it is a library apart
 // (libsonde-http.so) that is loaded where a server is wanted, and no other command pays for it.
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Server>> make_server(const std::string& library, Options 
 std::string url_of(const Options& options, int port);
 
 // Sends `body` by POST to an http:// or https:// URL and waits for the answer, at most some
-// seconds. An answer that is no success (2xx) is an error, and so is none.
+// seconds. An answer that is not a success (2xx) is an error, and so is none.
 Status post(const std::string& library, const std::string& url, const std::string& type,
             const std::string& token, const std::string& body);
 

@@ -20,7 +20,7 @@ constexpr unsigned kGib = 1u << 26, kMib = 1u << 16;  // in elements of 16 bytes
 constexpr double kRead = 64 * 16;                     // bytes of a wave for one element a lane
 constexpr double kFma = 8 * 64 * 2;                   // operations of a wave in a round
 
-// Of a matrix instruction that multiplies m x k by k x n.
+// The roof of a matrix instruction that multiplies m x k by k x n.
 constexpr Roof matrix(const char* kernel, const char* column, unsigned rounds, double m, double n,
                       double k) {
   return {kernel, column, false, {8, 1024, rounds}, {1, 1024, 8}, 4 * 2 * m * n * k};
@@ -45,7 +45,7 @@ constexpr Roof kRoofs[] = {
     matrix("sonde_roof_mfma_i8_long", "MFMAI8Ops", 8192, 32, 32, 16),
     matrix("sonde_roof_mfma_f8", "MFMAF8Flops", 8192, 32, 32, 16)};
 
-// Of a GPU as KFD tells it.
+// A GPU as KFD reports it.
 struct Gpu {
   std::string architecture;
   unsigned compute_units = 0;

@@ -27,8 +27,7 @@ struct Roof {
 };
 std::span<const Roof> all_roofs();
 
-// Launches each kernel that the GPUs have: on a card several times, of which the first is only to
-// warm up.
+// Launches each kernel that the GPUs have: on a card several times, the first only to warm up.
 Status launch_roofs(bool on_softgpu);
 
 }  // namespace sonde::measure

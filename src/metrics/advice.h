@@ -15,7 +15,7 @@ namespace sonde::metrics {
 struct Advice {
   std::string kernel;
   double share = 0;   // of the time of all dispatches, 0 to 1
-  std::string bound;  // "memory bandwidth" ...; "unknown" where the counters do not tell
+  std::string bound;  // "memory bandwidth" ...; "unknown" if the counters do not show it
   std::optional<double> of_bound;  // per cent of what that resource can do
   std::string why, distance, attempt;
   std::vector<const char*> rests_on;  // the counters behind `bound`

@@ -1,4 +1,4 @@
-// Why a hot kernel takes as long as it does, as far as its counters tell, and which part of its
+// Why a hot kernel takes as long as it does, as far as its counters show, and which share of its
 // time that may cost. Used by the findings of `sonde check`.
 #pragma once
 
@@ -27,9 +27,9 @@ struct Cause {
   std::string evidence;  // a phrase with the metrics that it rests on
 };
 
-// Of the kernels that take most of the time, at most `most`; of each the first cause that applies,
-// in the order above. A kernel near the peak of its instructions, and one without the counters that
-// would tell, has none.
+// The causes for the kernels that take most of the time, at most `most`: for each the first that
+// applies, in the order above. A kernel near the peak of its instructions, and one without the
+// counters that would show it, has none.
 std::vector<Cause> causes_of(const Definitions& definitions, const Workload& workload,
                              size_t most = 10);
 

@@ -1,4 +1,4 @@
-// A CSV file held in memory, row by row, for tables of thousands of columns of which few are
+// A CSV file held in memory, row by row, for tables with thousands of columns but few that are
 // wanted: fields are views, and numbers are read when they are asked for. Used by
 // workload/folder.cpp. A field in quotes may hold commas, line ends and doubled quotes.
 #pragma once

@@ -53,11 +53,11 @@ struct Definitions {
   const Metric* find(std::string_view id_or_name) const;
 };
 
-// The GPUs that there are definitions for.
+// The GPUs with definitions.
 std::vector<std::string> known_gpus();
-// Fails for a GPU that there are none for.
+// Fails for a GPU without definitions.
 Result<Definitions> definitions_for(std::string_view gpu);
-// The lines of one file added; `place` is said in errors.
+// Adds the lines of one file; errors name `place`.
 Status add_definitions(std::string_view text, const std::string& place, Definitions& definitions);
 // Fails where a formula uses a variable that is not there, or that uses itself. `facts` are the
 // variables that the GPU gives.

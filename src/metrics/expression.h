@@ -47,11 +47,11 @@ struct Expression {
 
   bool empty() const { return nodes.empty(); }
   const Node& root() const { return nodes.back(); }
-  // Of counters and of variables, in order of appearance, each once; without "[3]".
+  // The names of counters or variables, in order of appearance, each once; without "[3]".
   std::vector<std::string> names(Op op) const;
 };
 
-// `place` is said in errors.
+// Errors name `place`.
 Result<Expression> parse_expression(std::string_view text, const std::string& place);
 
 }  // namespace sonde::metrics

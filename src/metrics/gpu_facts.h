@@ -18,9 +18,9 @@ struct GpuFacts {
   std::map<std::string, double, std::less<>> facts;  // "cu_per_gpu" ...
 };
 
-// Fails on a line that says nothing of a GPU; `place` is said in errors.
+// Fails on a line that does not describe a GPU; errors name `place`.
 Result<std::vector<GpuFacts>> parse_gpu_facts(std::string_view text, const std::string& place);
-// "gfx90a" of a name that a driver reports; "" where it neither says so nor is known.
+// "gfx90a" from a name that a driver reports; "" if the name is unknown and does not say it.
 std::string architecture_of(std::string_view device);
 // The first entry that fits a name that a driver reports, ignoring case.
 Result<GpuFacts> gpu_facts_of(std::string_view device);

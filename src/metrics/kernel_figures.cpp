@@ -27,7 +27,7 @@ const std::vector<Resource>& resources() {
   return kResources;
 }
 
-// Cycles of the LDS that conflicts of banks take are no bandwidth, but nobody else can have them.
+// LDS cycles that bank conflicts take are not bandwidth, but nothing else can use them.
 const Resource& conflicts() {
   static const Resource kConflicts = {
       kLdsConflicts, {}, {"SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE"}};

@@ -37,22 +37,22 @@ constexpr const char* kLdsConflicts = "LDS bank conflicts";
 struct Resource {
   const char* bound;                  // "memory bandwidth"
   std::vector<const char*> metrics;   // whose shares of peak are added up
-  std::vector<const char*> counters;  // that these rest on, but for time; or the only evidence
+  std::vector<const char*> counters;  // that these rest on, besides time; or the only evidence
 };
 
 struct Use {
   const Resource* resource = nullptr;
   double percent = 0;
-  // Of those that bound most kernels what was not measured: it may be used more.
+  // Resources that bound most kernels but were not measured: they may be used more.
   std::vector<const char*> not_measured = {};
 };
 
 // From so much of a peak on, in per cent, a resource is the bound.
 constexpr double kBusyPercent = 60;
 
-// Of what was measured, the resource that is nearest to its peak.
+// The measured resource that is nearest to its peak.
 std::optional<Use> highest_use(KernelFigures& figures);
-// What tells of it: "metric 2.1.22, 2.1.23", or "counter TCC_REQ" where no metric does.
+// Its evidence: "metric 2.1.22, 2.1.23", or "counter TCC_REQ" without such a metric.
 std::string evidence_of(const Resource& resource, const KernelFigures& figures);
 // Its counters that a software GPU does not count from instructions, but from a model of caches.
 std::vector<std::string> modelled_counters(const std::vector<const char*>& counters);

@@ -7,7 +7,7 @@
 
 namespace sonde::metrics {
 
-// Of the table 3.1.
+// Draws table 3.1.
 report::Diagram memory_chart_of(const Panel& panel);
 // A count in four characters at most: "9999", "131K", "1.0M"; "-" where it is not known.
 std::string short_count(std::optional<double> count);

@@ -23,7 +23,7 @@ struct Occupancy {
   std::string limiter;  // "VGPRs", "SGPRs", "LDS", "work groups"; "" where nothing limits
 };
 
-// nullopt for an architecture that nothing is known of, or resources that no kernel can have.
+// nullopt for an unknown architecture, or resources that no kernel can have.
 std::optional<Occupancy> occupancy_of(std::string_view gpu, const KernelResources& resources);
 
 }  // namespace sonde::metrics

@@ -13,7 +13,7 @@ constexpr GpuField kIndependent[] = {{"indep_throttle_status", 8, 1, Unit::kBits
 constexpr GpuField kAccumulated[] = {{"gfx_activity_acc", 4, 1, Unit::kPercentTicks},
                                      {"mem_activity_acc", 4, 1, Unit::kPercentTicks}};
 
-// Of cards with one die: 1.0 to 1.3.
+// Cards with one die: 1.0 to 1.3.
 constexpr GpuField kTemperatures[] = {
     {"temperature_edge", 2, 1, Unit::kCelsius},  {"temperature_hotspot", 2, 1, Unit::kCelsius},
     {"temperature_mem", 2, 1, Unit::kCelsius},   {"temperature_vrgfx", 2, 1, Unit::kCelsius},
@@ -65,7 +65,7 @@ constexpr Fields k13[] = {kTemperatures, kActivity, kEnergy,      kClockCounter,
                           kPcieLink,     kGap,      kAccumulated, kHbm,          kFirmwareTime,
                           kVoltages,     kGap,      kIndependent};
 
-// Of cards of several dies: 1.4 to 1.8.
+// Cards with several dies: 1.4 to 1.8.
 constexpr GpuField kSocket[] = {
     {"temperature_hotspot", 2, 1, Unit::kCelsius},  {"temperature_mem", 2, 1, Unit::kCelsius},
     {"temperature_vrsoc", 2, 1, Unit::kCelsius},    {"curr_socket_power", 2, 1, Unit::kWatt},
@@ -142,7 +142,7 @@ constexpr Fields k17[] = {kSocket,      kBandwidth,    kEnergy,    kClockCounter
                           kResidencies, kLinks,        kNaks,      kXgmi,
                           kXgmiStatus,  kFirmwareTime, kDieClocks, kPartitions};
 
-// Of APUs: 2.0 to 2.4. Before 2.4, every driver has other units but for the clocks.
+// APUs: 2.0 to 2.4. Before 2.4, the units differ between drivers, except those of the clocks.
 constexpr GpuField kApuTemperatures[] = {
     {"temperature_gfx", 2, 1, Unit::kRaw},      {"temperature_soc", 2, 1, Unit::kRaw},
     {"temperature_core", 2, 8, Unit::kRaw},     {"temperature_l3", 2, 2, Unit::kRaw},
@@ -212,7 +212,7 @@ constexpr Fields k23[] = {kApuTemperatures, kClockCounter, kApuPowers,  kApuCloc
 constexpr Fields k24[] = {kApuTemperatures24, kClockCounter, kApuPowers24, kApuClocks, kGaps3,
                           kIndependent,       kApuAverages24};
 
-// Of APUs of another make: 3.0.
+// APUs of another make: 3.0.
 constexpr GpuField kApu30[] = {
     {"temperature_gfx", 2, 1, Unit::kRaw},
     {"temperature_soc", 2, 1, Unit::kRaw},

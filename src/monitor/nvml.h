@@ -1,7 +1,7 @@
-// NVML, the library with which NVIDIA's driver tells of its GPUs. It is opened at run time, and the
-// few calls that are needed are declared here. They are part of every libnvidia-ml.so.1 since 2012,
-// those whose names end in _v2 since 2014, in _v3 since 2021; what a driver lacks is not there.
-// Used by the source of metrics and by the Watcher.
+// NVML, the library through which NVIDIA's driver reports on its GPUs. It is opened at run time,
+// and the few calls that are needed are declared here. They are part of every libnvidia-ml.so.1
+// since 2012, those whose names end in _v2 since 2014, in _v3 since 2021; what a driver lacks is
+// not there. Used by the source of metrics and by the Watcher.
 #pragma once
 
 #include <optional>
@@ -108,7 +108,7 @@ class Nvml {
   }
 
   std::string address(nvml::Device device);  // "0000:c1:00.0", as in sysfs
-  // Bytes that programs use, without what the driver keeps for itself where that is told.
+  // Bytes that programs use, without what the driver keeps for itself if it reports that.
   std::optional<nvml::Memory> memory(nvml::Device device);
   std::optional<unsigned> memory_temperature_c(nvml::Device device);
 

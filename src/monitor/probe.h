@@ -15,7 +15,8 @@ struct Availability {
 
 Availability probe(const Roots& roots);
 
-// How to allow what was denied or switch on what is off, for each of these once; "" if nobody can.
+// How to allow what was denied or switch on what is off, for each of these once; "" if that is
+// impossible.
 std::string how_to_allow(const Missing& missing);
 
 }  // namespace sonde::monitor

@@ -13,7 +13,7 @@ namespace sonde::monitor {
 
 namespace {
 
-// Of fields counted as proc(5) does, from 1; what precedes is the name, which may hold anything.
+// Field numbers as in proc(5), from 1; the name before them may hold any characters.
 constexpr int kState = 3, kMinorFaults = 10, kMajorFaults = 12, kUserTicks = 14, kSystemTicks = 15,
               kThreads = 20, kRssPages = 24;
 

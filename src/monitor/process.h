@@ -41,7 +41,7 @@ class ProcessReader {
   bool zombie_ = false;
   std::vector<int64_t> waiting_;  // threads of this turn that are still to be looked at
   std::map<int64_t, Counts> threads_;
-  bool has_waits_ = false;  // this kernel tells them (CONFIG_SCHED_INFO)
+  bool has_waits_ = false;  // this kernel counts them (CONFIG_SCHED_INFO)
 };
 
 }  // namespace sonde::monitor

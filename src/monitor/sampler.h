@@ -1,9 +1,9 @@
-// Sampler: reads the chosen metrics at a fixed rate and tells them as values over times, as rows of
-// rocpd_monitor are. A value that does not change is one row.
+// Sampler: reads the chosen metrics at a fixed rate and passes them on as values over times, like
+// rows of rocpd_monitor are. A value that does not change is one row.
 //
-// Who owns it calls tick() when due_ns() has come, or later: deadlines are multiples of the period
-// after the first tick, and those that were missed are counted. Used by the recorder, in its one
-// thread; nothing of it runs in the traced program.
+// Its owner calls tick() at due_ns() or later: deadlines are multiples of the period after the
+// first tick, and those that were missed are counted. Used by the recorder, in its one thread;
+// nothing of it runs in the traced program.
 #pragma once
 
 #include <cstdint>

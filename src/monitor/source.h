@@ -1,6 +1,6 @@
 // A source of metrics: a part of /proc or /sys, or a library. The sampler calls every source at
 // every tick; a source puts what it reads into the round, and what it cannot read as well. A source
-// never fails: what is missing is said once and the rest goes on.
+// never fails: what is missing is reported once, and the rest goes on.
 #pragma once
 
 #include <cstdint>

@@ -11,11 +11,11 @@
 namespace sonde::report {
 
 namespace {
-// Names that are not C++ and yet hundreds of characters long (Tensile's) are cut even where the
-// output has no width.
+// Names that are not C++ but hundreds of characters long (Tensile's) are cut even if the output has
+// no width.
 constexpr size_t kLongestName = 80;
-// Deeper ones are no further to the right: no screen shows more, and a path of n frames would print
-// n * n spaces.
+// Deeper rows are not indented further: no screen shows more, and a path of n frames would print n
+// * n spaces.
 constexpr int64_t kDeepest = 64;
 
 void indent(std::vector<std::string>& cells, const Table& table) {

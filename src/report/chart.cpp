@@ -312,8 +312,8 @@ double append_plot(std::string& out, const Chart& chart, double top) {
   return frame.top + frame.height + 42;
 }
 
-// What those hear who do not see the chart: its title, or what is drawn of which rows, as in
-// "compute, idle of GPU 0, GPU 1".
+// For screen readers: the chart's title, or what is drawn of which rows, as in "compute, idle of
+// GPU 0, GPU 1".
 std::string spoken(const Chart& chart) {
   constexpr size_t kMostRows = 3;
   if (!chart.title.empty()) return chart.title;

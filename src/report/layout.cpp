@@ -22,7 +22,8 @@ size_t total_of(const std::vector<size_t>& widths) {
   return sum;
 }
 
-// The widest column that is wider than its least gives way, at most to the next widest.
+// Narrows the widest column that is wider than its minimum, at most to the width of the next
+// widest.
 bool shrink_widest(const std::vector<ColumnNeed>& needs, size_t excess,
                    std::vector<size_t>& widths) {
   size_t widest = widths.size();

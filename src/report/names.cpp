@@ -222,8 +222,8 @@ bool is_number(const std::string& word) {
   return std::isdigit(static_cast<unsigned char>(word[0])) != 0;
 }
 
-// The identifiers, two at most, that tell a name from all others of its group: the one that fewest
-// others have, then the same among those. Empty if two are not enough.
+// The identifiers, two at most, that distinguish a name from all others of its group: the one that
+// fewest others have, then the same among those. Empty if two are not enough.
 std::vector<std::string> distinctive(const std::string& name, const Identifiers& group) {
   std::vector<std::string> chosen;
   std::vector<const std::vector<std::string>*> others;

@@ -2,7 +2,7 @@
 // Used by the text renderer; files and machine formats keep names as they were recorded.
 //
 // A shortened name loses its return type, template arguments, parameters and anonymous namespaces.
-// Names that would look alike get their arguments back, as deep as it takes to tell them apart;
+// Names that would look alike get their arguments back, as deep as it takes to distinguish them;
 // where that is too long, the one or two identifiers that differ; and a number if nothing else
 // helps. Names that are not C++, like frames of Python, are left alone.
 #pragma once

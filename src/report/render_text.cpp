@@ -106,7 +106,7 @@ std::string row_of(const Table& table, const std::vector<size_t>& widths, bool m
   return row;
 }
 
-// What was left out of a table is said below it.
+// The rows that were left out are named below the table.
 void append_left_out(std::string& out, const Table& table, const RenderOptions& options,
                      const std::vector<std::string>& column_titles,
                      const std::vector<size_t>& widths) {

@@ -28,7 +28,7 @@ namespace {
 using http::Answer;
 using http::Request;
 
-// A small trace is there before anybody notices that it was read.
+// A small trace is read before the page asks again.
 constexpr int64_t kPatienceNs = 200'000'000;
 
 View view_of(const Opened& opened) { return {opened.index, opened.full_names, *opened.details}; }
@@ -148,7 +148,7 @@ struct Api::State {
     return Answer{200, type, std::move(bytes), {}};
   }
 
-  // Uses what was made the first time. Who comes while it is made asks again.
+  // Uses what was made the first time. A request that comes while it is made is told to ask again.
   template <typename Kept, typename Make, typename Use>
   Result<Answer> kept(const Opened& opened, Kept& kept, const JobText& job, Make make,
                       Use use) const {

@@ -1,5 +1,5 @@
 // What the page asks of the server: which traces there are, their tracks, tiles of lanes, names,
-// single events, panels and SQL. Answered from the index, but for panels, which read the file in a
+// single events, panels and SQL. Answered from the index, except panels, which read the file in a
 // worker, and SQL. A trace is named by its number, never by a path. Answers but tiles are JSON; a
 // refusal is {"error": "..."} with a status of 400, 404, 500 or 503.
 //
@@ -12,7 +12,7 @@
 //   POST /api/names?trace=0, ["name", ...]        recorded names, short
 //   GET /api/event?trace=0&table=op&row=12        table is op or api (events.h)
 //   GET /api/next?trace=0&lane=3&time=7&back=0    the neighbour of an event, also by name
-//   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99    who has the text in its name, where
+//   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99 events with the text in their name
 //   GET /api/findings?trace=0                     what sonde check lists, and where it is seen
 //   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0[&format=svg]
 //   GET /api/info?trace=0[&environment=yes]       the same for info
@@ -52,14 +52,14 @@ struct ApiOptions {
 
 class Api {
  public:
-  // Begins to read the traces; fails where a file is none. To be called before the process has
+  // Begins to read the traces; fails if a file is not a trace. To be called before the process has
   // threads.
   static Result<Api> open(const std::vector<Source>& sources, const ApiOptions& options = {});
   Api(Api&&) noexcept;
   ~Api();
 
-  // For several threads at once. At most four panels are made at a time; who comes after them is
-  // told to ask again.
+  // For several threads at once. At most four panels are made at a time; later requests are told to
+  // ask again.
   http::Answer answer(const http::Request& request) const;
 
  private:

@@ -11,7 +11,7 @@ namespace sonde::serve {
 
 class IndexCache {
  public:
-  // A folder that cannot be made or is not the user's own is none.
+  // A folder that cannot be made or is not the user's own is not used.
   explicit IndexCache(const std::string& folder);
 
   // Where an index is best written, so that keep() only has to name it.

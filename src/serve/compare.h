@@ -1,5 +1,5 @@
-// What is asked of several traces together: what changed from one to the other, collectives and
-// ranks, and how their times lie beside each other. Used by api.h.
+// Questions to several traces together: what changed from one to the other, collectives and ranks,
+// and how their times align. Used by api.h.
 #pragma once
 
 #include <string>

@@ -25,7 +25,8 @@ struct Counters {
   std::vector<timeline::Counter> counters;
 };
 
-// Reads the trace anew, and gives what unpacked_counters() makes counters of, in another process.
+// Reads the trace again, and returns what unpacked_counters() makes counters of, in another
+// process.
 Result<std::string> packed_counters(const Source& source);
 // `end_ns` is where the trace ends, and with it the last readings.
 Result<Counters> unpacked_counters(std::string_view bytes, int64_t end_ns);

@@ -1,5 +1,5 @@
-// What is done in a worker: whatever reads a trace once more. A job is a text of which both sides
-// know the form. Private to src/serve.
+// What is done in a worker: everything that reads a trace again. A job is a text whose form both
+// sides know. Private to src/serve.
 #pragma once
 
 #include <string>

@@ -134,7 +134,7 @@ std::vector<std::string> take_texts(Unpacker& from) {
   return texts;
 }
 
-// What changed in the file since the index was made has other rows: nothing is better than those.
+// If the file has changed since the index was made, its rows are others: better none than those.
 std::optional<Placed> placed_op(const View& view, const Layer::Evidence& evidence, trace::Row row,
                                 bool before) {
   if (row == trace::kNone) return {};

@@ -48,8 +48,8 @@ struct Layer {
 
 constexpr const char* kLayers[] = {"idle", "critical-path", "samples"};
 
-// Reads the trace anew, and gives what unpacked_layer() makes a layer of. In between it may go from
-// one process to another.
+// Reads the trace again, and returns what unpacked_layer() makes a layer of. In between it may go
+// from one process to another.
 Result<std::string> packed_layer(const Source& source, const std::string& name);
 // `span` is that of the trace's timeline, whose tiles these stand beside; `folder` has room for the
 // evidence.

@@ -10,10 +10,10 @@
 namespace sonde::serve {
 
 // {"version": "...", "path": "...", "notes": [{"from_ns", "to_ns", "text", "track"}]}. A file that
-// is no list of notes is an error, and is left alone.
+// is not a list of notes is an error, and is left alone.
 http::Answer read_notes(const std::string& trace_path);
 // Writes the list of a body {"version": "of the list that was read", "notes": [...]} in place of
-// the one that is there. 409: somebody else has written meanwhile.
+// the one that is there. 409: another user has written meanwhile.
 http::Answer write_notes(const std::string& trace_path, const std::string& body);
 
 }  // namespace sonde::serve

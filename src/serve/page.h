@@ -1,5 +1,5 @@
 // The files of the page, which are in the binary: page/README.md says how they are made. A path is
-// looked up in a table, so that none leads anywhere else.
+// looked up in a table, so none leads to other files.
 #pragma once
 
 #include <optional>

@@ -19,7 +19,7 @@ struct Source {
 // "format" is "json" where it is not given.
 using PanelOptions = std::map<std::string, std::string>;
 
-// Reads the trace anew, and only the columns that the analysis needs. An error of the code
+// Reads the trace again, and only the columns that the analysis needs. An error of the code
 // kInvalidArgument is the asker's.
 Result<std::string> panel_json(const Source& source, const std::string& analysis,
                                const PanelOptions& options);

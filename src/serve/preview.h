@@ -1,5 +1,5 @@
-// A first look at an .rpd while it is being read: some of its rows, spread over the file, say what
-// there is and about how busy it was when. Private to src/serve.
+// A first look at an .rpd while it is being read: some of its rows, spread over the file, show what
+// there is and roughly how busy it was when. Private to src/serve.
 #pragma once
 
 #include <string>

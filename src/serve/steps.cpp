@@ -32,7 +32,7 @@ Result<Found> find(const Source& source) {
   return Found{std::move(trace), std::move(steps)};
 }
 
-// Of the process that has most, so that each moment is in one step.
+// The steps of the process with most steps, so that each moment is in one step.
 std::vector<trace::Step> main_steps(const Found& found) {
   std::map<int32_t, std::vector<trace::Step>> by_process;
   for (const trace::Step& step : found.steps.steps) by_process[step.process].push_back(step);

@@ -9,7 +9,7 @@
 namespace sonde::serve {
 
 // {"source": "...", "cut": false, "steps": [{"name", "pid", "start_ns", "end_ns"}]}, by start.
-// Reads the trace anew.
+// Reads the trace again.
 Result<std::string> steps_json(const Source& source);
 
 // The steps of B beside those of A, so that what took longer shows: {"by": "steps" or "start",

@@ -1,6 +1,6 @@
-// The traces that are served: each is indexed in the background, and anew when its file grows,
-// while everything goes on being answered. An index of a large trace is kept in the user's cache
-// folder. Private to src/serve, but for api.h.
+// The traces that are served: each is indexed in the background, and again when its file grows,
+// while requests are still answered. An index of a large trace is kept in the user's cache folder.
+// Private to src/serve, except for api.h.
 #pragma once
 
 #include <cstddef>

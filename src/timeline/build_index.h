@@ -13,7 +13,7 @@
 
 namespace sonde::timeline {
 
-// How far it is, for whoever shows it; and whether it is to go on.
+// Progress, for display; and whether to go on.
 struct Progress {
   std::atomic<const char*> what{"opening"};
   std::atomic<double> done{0};  // 0 to 1
@@ -21,8 +21,8 @@ struct Progress {
 };
 
 // Writes the index to `fd`, an empty file in `folder`, where there must be room. Reads in short
-// queries, so that whoever writes the trace meanwhile does not wait; what is added after the begin
-// may be in it or not.
+// queries, so that a process which writes the trace meanwhile does not wait; what is added after
+// the start may be in it or not.
 Status build_index(store::Reader& reader, const FileKey& key, int fd, const std::string& folder,
                    Progress& progress);
 

@@ -1,5 +1,5 @@
-// Reads a whole table in many short queries, so that whoever writes it meanwhile does not wait, and
-// so that reading can be stopped. Private to src/timeline.
+// Reads a whole table in many short queries, so that a process which writes it meanwhile does not
+// wait, and so that reading can be stopped. Private to src/timeline.
 #pragma once
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 // All numbers are little-endian, and every column begins at a multiple of its width:
 //
 //   32 bytes       "SNDC", u16 version 1, u16 number of counters, u32 level, u32 bins, u64 K, u64 0
-//   16 a counter   u32 counter, u32 rows, u32 offset of the columns from the begin of the bytes,
+//   16 a counter   u32 counter, u32 rows, u32 offset of the columns from the start of the bytes,
 //                  u32 0
 //   columns        f32 least, f32 greatest, f32 last value of the bin, u16 bin; bins in which no
 //                  value is known yet are left out
@@ -39,7 +39,7 @@ class Counter {
     bool known() const { return least <= greatest; }
     void take(const Band& other);
   };
-  // Of the readings in a part of time and the one that holds at its begin.
+  // The band of the readings in a part of time and of the one that holds at its start.
   Band band(trace::Interval time) const;
   Band whole() const { return band_of(0, size()); }
 

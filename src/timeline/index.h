@@ -1,7 +1,7 @@
 // The index of a trace: its timeline, with names and the rows of the file, as one file that is
 // mapped. So a server holds a trace of any size in little memory of its own, and a trace that was
-// opened before is there at once. build_index.h makes it; whether it is that of a trace is told by
-// its key, and one that is not, or is damaged, is none.
+// opened before is there at once. build_index.h makes it; its key says whether it belongs to a
+// trace; one that does not, or is damaged, is ignored.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ class RowReader {
 
   Result<Rows> read() {
     SONDE_ASSIGN(rows_.warnings, trace::loss_warnings(reader_));
-    // How far each table reaches tells how the progress is shared.
+    // The extent of each table decides its share of the progress.
     SONDE_ASSIGN(const int64_t ops, rows_in("v_op"));
     SONDE_ASSIGN(const int64_t apis, rows_in("v_api"));
     const double share = kReadShare * static_cast<double>(ops) /

@@ -135,7 +135,7 @@ int64_t Lane::sum_before(size_t i) const {
   return sum_ns;
 }
 
-// Of two equally long ones the first.
+// The longer event; of two equally long ones the first.
 size_t Lane::longer(size_t a, size_t b) const {
   const int64_t a_ns = duration_ns(a), b_ns = duration_ns(b);
   return a_ns > b_ns || (a_ns == b_ns && a < b) ? a : b;

@@ -1,6 +1,6 @@
 // One lane of the timeline: events that follow each other without overlapping, and an index over
-// them that tells in logarithmic time what a part of time holds, however many events that is. So a
-// picture costs by its pixels, not by the trace.
+// them that finds in logarithmic time what a part of time holds, however many events that is. So
+// the cost of a picture depends on its pixels, not on the trace.
 //
 // The index: the sum of durations before every 64th event, and for blocks of 64 events, and above
 // them for blocks of 8 blocks and so on, the longest event. About 0.3 bytes an event, to 20 of the

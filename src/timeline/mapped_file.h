@@ -51,7 +51,7 @@ class Appender {
   }
   void align();  // to a multiple of 8
   size_t written() const { return written_ + buffer_.size(); }
-  Status finish();  // what failed since the begin
+  Status finish();  // what failed since the start
 
  private:
   static constexpr size_t kBuffer = 1 << 20;

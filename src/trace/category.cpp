@@ -48,7 +48,7 @@ struct Word {
   std::string_view text;
   ApiKind kind;
 };
-// Kineto's categories, of which older versions are written with capitals.
+// Kineto's categories; older versions write them with capitals.
 constexpr Word kCategoryWords[] = {
     {"cpu_op", ApiKind::kOperator},
     {"Operator", ApiKind::kOperator},

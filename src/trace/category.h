@@ -1,5 +1,5 @@
-// What operations and calls count as. The tables of names are here in one place: extend them, and
-// every analysis follows.
+// What operations and calls count as. All tables of names are here: extend them, and every analysis
+// follows.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ bool is_communication(std::string_view kernel);
 // Which kernels communicate, as a list of words; communication.txt says what its rows mean.
 class CommunicationWords {
  public:
-  // Adds the rows of a text; those that are none are returned.
+  // Adds the rows of a text; returns those that are not valid.
   std::vector<std::string> add(std::string_view text);
   bool match(std::string_view kernel) const;
 

@@ -64,7 +64,7 @@ class ThreadTable {
   uint32_t last_index_ = 0;
 };
 
-// What the loaders cannot tell before all is read; not part of the Trace.
+// What the loaders know only when all is read; not part of the Trace.
 struct Raw {
   std::vector<NameId> api_category;  // by row of apis, if `nesting`; then taken into Apis::kind
   std::set<int64_t> gpus;            // that have operations, if Request::gpu chooses one
@@ -72,13 +72,13 @@ struct Raw {
   uint64_t impossible = 0;  // rows at times that no clock shows (base/possible_span.h); left out
 };
 
-// Whether operations of a GPU are loaded: how long the program of a rank took, those of its other
-// GPUs tell as well. arrange() leaves them out.
+// Whether operations of a GPU are loaded: those of a rank's other GPUs are, too, since they show
+// how long its program took; arrange() leaves them out.
 inline bool wants_gpu(const Request& request, int64_t gpu) {
   return !request.gpu || *request.gpu == gpu || (request.program && request.rank);
 }
 
-// Allocations are told with when they were, as --from counts, and so with the first operation.
+// Allocations are shown with their time as --from counts it, so from the first operation.
 inline bool needs_first_op(const Request& request) {
   return !request.ops && (request.args_of & bit_of(ApiKind::kMemory)) != 0;
 }

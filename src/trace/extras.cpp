@@ -78,7 +78,7 @@ Status load_monitors(store::Database& database, const Request& request, Trace& t
   return ok_status();
 }
 
-// The kernel counts from the begin of a process: a window takes what was added within it.
+// The kernel counts from the start of a process: a window takes what was added within it.
 Status load_cpu_time(store::Database& database, const Request& request, Trace& trace) {
   struct Reading {
     int64_t first_ns = 0, last_ns = 0;

@@ -1,4 +1,4 @@
-// What few analyses ask for, read from an .rpd beside its operations and calls. Private to trace.
+// What few analyses need, read from an .rpd beside its operations and calls. Private to trace.
 #pragma once
 
 #include <vector>

@@ -144,7 +144,7 @@ Status read_metadata(Database& database, FileInfo& info) {
   const auto take_fact = [&](const Statement& rows) {
     if (rows.text(0) != "sonde::environment") return take(rows);
     for (const auto entry : split(rows.text(1), '\n')) {
-      // What an older Sonde has recorded may say more than is told now.
+      // Files of an older Sonde may hold more than is shown now.
       const std::string told = redact_variable(entry);
       const size_t equals = told.find('=');
       if (equals == std::string::npos) continue;

@@ -13,7 +13,7 @@ namespace sonde::trace {
 // names stay as they are.
 std::string group_name(const std::string& name);
 
-// Of the names of a trace. A name that is the only one of its group stays as it is.
+// Groups the names of a trace. A name that is the only one of its group stays as it is.
 class GroupNames {
  public:
   explicit GroupNames(const Trace& trace);

@@ -12,8 +12,8 @@ constexpr std::string_view kIdentifier =
 
 bool has(std::string_view name, std::string_view word) { return name.find(word) != name.npos; }
 
-// Calls of the operating system's libraries, as Nsight Systems records them. What reads files is
-// none: it does what it was told.
+// Calls of the operating system's libraries, as Nsight Systems records them. Calls that read files
+// are not among them: they do work.
 bool is_blocking_call(std::string_view name) {
   constexpr std::string_view kCalls[] = {"epoll_wait",
                                          "epoll_pwait",
@@ -43,8 +43,9 @@ bool is_blocking_call(std::string_view name) {
              : std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls);
 }
 
-// Of Python: functions of its own, "<built-in method acquire of _thread.lock object at 0x7f...>",
-// and of its library where those are not recorded, "/usr/lib/python3.11/queue.py(154): get".
+// Python's names: functions of its own, "<built-in method acquire of _thread.lock object at
+// 0x7f...>", and of its library where those are not recorded, "/usr/lib/python3.11/queue.py(154):
+// get".
 bool is_blocking_frame(std::string_view name) {
   if (name.starts_with("<")) {
     return starts_with_any(

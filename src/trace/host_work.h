@@ -1,5 +1,5 @@
-// What a call is for the host, where the host is what a GPU waits for: the tables of names are here
-// in one place, as those of category.h.
+// What a call means for the host when a GPU waits for the host. All tables of names are here, like
+// those of category.h.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sonde::trace {
 
-// What is done on purpose comes first: it is also what a call inside of it does.
+// Work with a purpose comes first: calls inside of it count as it.
 enum class HostWork : uint8_t {
   kDataLoading,  // a data loader: markers and frames named DataLoader
   kCollection,   // Python's garbage collection

@@ -1,5 +1,5 @@
-// Leaves operations out of a trace that is loaded. Used where what is wanted shows only when all is
-// known, as the steady part of a training run.
+// Leaves operations out of a loaded trace. Used where the choice depends on the whole trace, such
+// as the steady part of a training run.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@ namespace {
 using Indices = std::unordered_map<int64_t, size_t>;  // of launches, by the operation's id
 using Registers = std::map<std::pair<int64_t, std::string>, KernelResources>;
 
-// Of the code of kernels, by GPU and name. What processes tell differently is not known.
+// From the code of kernels, by GPU and name. Figures on which processes disagree are unknown.
 Status read_registers(store::Database& database, Registers& registers) {
   SONDE_ASSIGN(const bool any, database.has_table("sonde_kernel_code"));
   if (!any) return ok_status();

@@ -1,6 +1,6 @@
-// KernelFacts: what a file says of kernels beside the columns of a Trace: what they take of a
-// compute unit, the single channels of the L2, what their GPUs can do at most, and samples of
-// program counters. Read apart, since few ask for it: `sonde sol`, `roofline`, `occupancy` and
+// KernelFacts: what a file says about kernels beyond the columns of a Trace: their resources on a
+// compute unit, the single channels of the L2, their GPUs' peaks, and samples of program counters.
+// Read separately, because few commands need it: `sonde sol`, `roofline`, `occupancy` and
 // `instructions`.
 #pragma once
 
@@ -42,7 +42,7 @@ struct KernelFacts {
 
 enum class Launches { kAll, kCounted };  // kCounted: with hardware counters
 
-// Of an .rpd or another tool's file, which may be a pipe.
+// Reads an .rpd or another tool's file, which may be a pipe.
 Result<KernelFacts> load_kernel_facts(const std::string& path, Launches which);
 
 struct CountedTrace {
@@ -55,7 +55,7 @@ struct CountedTrace {
 Result<CountedTrace> load_counted(const std::string& path, const std::string& as,
                                   const Request& request, const WindowText& window);
 
-// An instruction of a kernel of which program counters were sampled.
+// An instruction of a kernel whose program counters were sampled.
 struct CodeLine {
   int64_t gpu = 0, offset = 0;     // in bytes from the kernel's first
   int64_t samples = 0, lanes = 0;  // lanes: that were on, of all samples

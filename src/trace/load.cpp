@@ -15,8 +15,8 @@
 namespace sonde::trace {
 namespace {
 
-// Columns that grow by doubling are copied again and again; the ids tell how many rows there will
-// be at most. Files of several recordings have holes in them, and are left to grow.
+// Columns that grow by doubling are copied again and again; the ids bound the number of rows. Files
+// of several recordings have holes in their ids, and are left to grow.
 Status reserve_ops(store::Database& database, Ops& ops) {
   constexpr int64_t kMost = int64_t{1} << 25;
   SONDE_ASSIGN(auto rows, database.prepare("SELECT (SELECT max(id) FROM v_op) - "

@@ -57,7 +57,7 @@ Result<std::optional<Interval>> lifetime_of_rank(store::Reader& reader, int64_t 
   return lifetime_of(reader, "rank = " + std::to_string(rank));
 }
 
-// Of an imported process the file knows its calls only, which its operations may outlast.
+// For an imported process the file has only its calls, which its operations may outlast.
 Result<std::optional<Interval>> program_of(store::Reader& reader) {
   SONDE_ASSIGN(std::optional<Interval> program, span_of(reader));
   if (!program) return program;
@@ -70,7 +70,7 @@ Result<std::optional<Interval>> program_of(store::Reader& reader) {
 
 namespace {
 
-// What was recorded ended with them: no figure is looked at without that.
+// The recording ended with them, so every report says so.
 Status add_faults(store::Reader& reader, std::vector<std::string>& warnings) {
   SONDE_ASSIGN(const auto faults, store::faults_of(reader.database()));
   for (const store::FaultRow& fault : faults) {

@@ -1,4 +1,4 @@
-// --window: a part of a trace that is told by what is in it: the ranges of a marker, kernels,
+// --window: a part of a trace that is chosen by what is in it: the ranges of a marker, kernels,
 // steps, or what steps launched. Used by window.h, which every command goes through.
 #pragma once
 

@@ -5,9 +5,9 @@
 namespace sonde::trace {
 namespace {
 
-// Calls that have begun and not ended, those that begin later last. One that ends no later than a
-// call which began after it is in nobody's way to the innermost, and is left out: so each ends
-// before the one below it, and the innermost around a call is found by its end.
+// Calls that have begun and not ended, the latest last. A call that ends no later than one which
+// began after it can never be the innermost, and is left out: so each ends before the one below it,
+// and the innermost around a call is found by its end.
 class Open {
  public:
   explicit Open(const Apis& apis) : apis_(apis) {}

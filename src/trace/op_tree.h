@@ -1,6 +1,6 @@
-// OpTree: which call lies in which, on each thread, and to whom an operation of a GPU belongs:
-// Python frame -> operator -> call of a runtime -> kernel. Every operation belongs to exactly one
-// leaf, or to none if no call of it was recorded.
+// OpTree: which call lies in which, on each thread, and which one a GPU operation belongs to:
+// Python frame -> operator -> runtime call -> kernel. Every operation belongs to exactly one leaf,
+// or to none if no call of it was recorded.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace {
 
 using importers::Name;
 
-// Fills the columns of a Trace. Names are indices into Trace::names, of which 0 is "".
+// Fills the columns of a Trace. Names are indices into Trace::names; 0 is "".
 class ColumnSink : public importers::Sink {
  public:
   ColumnSink(const Request& request, bool needs_span, Trace& trace, Raw& raw)
@@ -171,8 +171,8 @@ class ColumnSink : public importers::Sink {
   std::vector<Row> row_of_op_;  // kNone: not wanted
 };
 
-// Tells two sinks the same, so that a file is read once for both. Since both hear all in the same
-// order, the names, processes, calls and operations have the same numbers in both.
+// Passes everything to two sinks, so that a file is read once for both. Both get it in the same
+// order, so names, processes, calls and operations have the same numbers in both.
 class BothSinks : public importers::Sink {
  public:
   BothSinks(ColumnSink& first, ColumnSink& second) : first_(first), second_(second) {}

@@ -1,4 +1,4 @@
-// RowIndex: rows of a Trace by their ids in the file, for whoever reads tables that refer to them.
+// RowIndex: rows of a Trace by their ids in the file, for reading tables that refer to them.
 #pragma once
 
 #include <algorithm>

@@ -71,7 +71,7 @@ class SampleLoader {
                                                : valid_utf8(row.text(4)));
           frame.file = name(row.is_null(5) ? module : valid_utf8(row.text(5)));
           frame.line = row.integer_or(6, 0);
-          // What a function was inlined into has no module; load_stacks() tells whose it is.
+          // What a function was inlined into has no module; load_stacks() finds it.
           const bool in_library = row.is_null(7) ? modules.is_library(module) : row.integer(7) != 0;
           frame.is_library = in_library || is_system_header(trace_.names[frame.file]);
           frame.is_interpreter = frame.kind == FrameKind::kNative && is_interpreter_path(module);
@@ -146,7 +146,7 @@ class SampleLoader {
     uint32_t thread;
     int32_t stack;
   };
-  // Of a row that is wanted and makes sense.
+  // The index of a wanted and valid row.
   std::optional<Place> place_of(const store::Row& row) {
     const Interval& window = request_.window.select;
     const int64_t time_ns = row.integer(2);

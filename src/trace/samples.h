@@ -30,10 +30,10 @@ struct CodeFrame {
 
 struct CallStacks {
   std::vector<CodeFrame> frames;
-  // Of each node; callers stand before what they called.
+  // By node; callers stand before what they called.
   std::vector<int32_t> parent;  // kNone: it is the outermost frame
   std::vector<uint32_t> frame;  // index into frames
-  uint64_t bad_samples = 0;     // without a stack that makes sense, and left out
+  uint64_t bad_samples = 0;     // without a valid stack, and left out
   size_t size() const { return parent.size(); }
 };
 
@@ -45,7 +45,7 @@ struct Samples {
   size_t size() const { return time_ns.size(); }
 };
 
-// Where threads stood that did not run, and for how long. Empty if the recording did not look.
+// Where blocked threads stood, and for how long. Empty if they were not sampled.
 struct Blocked {
   std::vector<int64_t> time_ns, wall_ns;
   std::vector<uint32_t> thread;

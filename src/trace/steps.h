@@ -1,5 +1,5 @@
-// Steps: the iterations of a program, as windows that figures can be given for. Told from markers,
-// or, where there are none, from kernels that come again and again.
+// Steps: the iterations of a program, as windows that figures can be given for. Found by markers
+// or, without markers, by kernels that repeat.
 #pragma once
 
 #include <span>

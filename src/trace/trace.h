@@ -4,9 +4,9 @@
 // in it, and times are clipped to the window; what was left out or was wrong is counted.
 //
 // Both tables are sorted by start, so that a sweep over them is a loop. The order does not depend
-// on that of the file, but for calls of one thread that are equal in start, end and kind. A Trace
-// is not changed after load(). Cost: 37 bytes an operation plus the optional columns, 24 bytes a
-// call.
+// on that of the file, except for calls of one thread that are equal in start, end and kind. A
+// Trace is not changed after load(). Cost: 37 bytes an operation plus the optional columns, 24
+// bytes a call.
 #pragma once
 
 #include <cstdint>
@@ -110,8 +110,8 @@ struct Monitor {
   std::vector<Reading> readings;  // by start
 };
 
-// Of all threads of the recorded processes, within the window: the time on a CPU, and the time in
-// which they could have run and had none.
+// The time of all threads of the recorded processes within the window: on a CPU, and ready to run
+// but without a CPU.
 struct CpuTime {
   int64_t used_ns = 0, waited_ns = 0;
 };
@@ -168,7 +168,7 @@ struct Request {
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
   // a runtime that allocate and free.
   uint32_t args_of = 0;
-  // Of those kinds only calls with a name that this takes; nullptr: all.
+  // Only calls of those kinds whose name this accepts; nullptr: all.
   bool (*args_named)(std::string_view name) = nullptr;
   bool wants_args(ApiKind kind, std::string_view name) const {
     const auto wants = [&](ApiKind of) { return (args_of & bit_of(of)) != 0; };
@@ -202,7 +202,7 @@ struct Trace {
   Blocked blocked;
   CallStacks stacks;  // of both, and of calls
   std::vector<Monitor> monitors;
-  std::optional<CpuTime> cpu_time;  // nothing where the recorder's kernel did not tell the waits
+  std::optional<CpuTime> cpu_time;  // nothing if the recorder's kernel did not count the waits
   std::vector<std::string> texts;   // of arguments; the first is ""
   Changed changed;
   std::optional<Interval> window;  // Window::extent

@@ -41,7 +41,7 @@ class HttplibServer : public Server, private httplib::Server {
     using httplib::Headers;
     set_tcp_nodelay(true);
     set_payload_max_length(options_.body_bytes);
-    // The default shares the port with whoever asks for it.
+    // The default lets other processes share the port.
     set_socket_options([](socket_t socket) {
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

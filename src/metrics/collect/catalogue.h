@@ -28,7 +28,7 @@ struct Catalogue {
   uint32_t limit(std::string_view block) const;          // 0: not known
 };
 
-// Fails on a line that describes no counter; `place` is said in errors.
+// Fails on a line that describes no counter; errors name `place`.
 Result<Catalogue> parse_catalogue(std::string_view text, const std::string& place);
 Result<Catalogue> counter_catalogue();
 

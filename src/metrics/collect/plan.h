@@ -42,7 +42,7 @@ Plan plan_passes(const Catalogue& catalogue, const Names& wanted, const PlanOpti
 // The counters that a set needs on a GPU: sol, memory, roofline, launch, all.
 Result<Names> names_of_set(const std::string& set, const std::string& gpu);
 
-// What the recording is told of a pass, numbered from 1 (counter_request.h of the HSA backend).
+// The request of a pass to the recording, numbered from 1 (counter_request.h of the HSA backend).
 std::string request_of(const Plan& plan, size_t pass);
 
 }  // namespace sonde::metrics
