@@ -54,7 +54,7 @@ class Graph:
         self.awaited_by_call = collections.defaultdict(list)
         self.awaited_by_op = collections.defaultdict(list)
         self.told = set()
-        self.first_launched = {}  # by stream: the begin of the first operation with a call
+        self.first_launched = {}  # by stream: the start of the first operation with a call
         for op in self.ops:
             if self.launch(op):
                 self.first_launched.setdefault(op["args"]["stream"], op["ts"])
@@ -184,7 +184,7 @@ class Graph:
                       for awaited in self.awaited_by_op[op["number"]]]
             ready = [one for one in ready if one[0] <= op["ts"]]
             chosen = max(ready, key=lambda one: one[:2], default=None)
-            # The times of a device are not exact: what ends after the begin, but closer to it
+            # The times of a device are not exact: what ends after the start, but closer to it
             # than all that was before it, is what the operation waited for.
             running = min((one for one in earlier if one["end"] > op["ts"]),
                           key=lambda one: one["end"], default=None)
@@ -207,7 +207,7 @@ class Graph:
 
 
 def end_late(events):
-    """Every third operation ends at most 7 us after the begin of the next of its stream; how many."""
+    """Every third operation ends at most 7 us after the start of the next of its stream; how many."""
     ops = sorted((event for event in events if event.get("ph") == "X" and
                   event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")),
                  key=lambda op: (op["args"]["stream"], op["ts"]))

@@ -1,6 +1,6 @@
 """Runs cases in worker processes, several at a time, for run.py.
 
-A worker is started anew (worker.py), never forked from here: this process has threads, and a fork
+A worker is started afresh (worker.py), never forked from here: this process has threads, and a fork
 would give the child their locks as they are held at that moment. A thread for each worker hands it
 one case after the other. What a case started is ended by the worker; where a worker does not answer
 in time, this side ends it with all that is below it.
@@ -43,7 +43,7 @@ class Worker:
 
     def end(self):
         """With all below it."""
-        with self.ending:  # nobody else waits for it, so the pid is its own until then
+        with self.ending:  # no other code waits for it, so the pid is its own until then
             if self.process.returncode is not None:
                 return
             processes.send(self.process.pid, signal.SIGTERM)  # it cleans up

@@ -1,4 +1,4 @@
-// libhsa-amd-aqlprofile64.so of a GPU whose counters somebody else has: it knows all events and
+// libhsa-amd-aqlprofile64.so of a GPU whose counters another process has: it knows all events and
 // starts none.
 #include <hsa/hsa_ven_amd_aqlprofile.h>
 

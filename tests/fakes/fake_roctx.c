@@ -1,4 +1,4 @@
-/* libroctx64.so.4 as ROCm's does it, without anybody who hears of it: levels of a thread, ids of
+/* libroctx64.so.4 as ROCm's does it, without a listener: levels of a thread, ids of
  * the process. */
 #include <stdint.h>
 

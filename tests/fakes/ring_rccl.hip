@@ -114,7 +114,7 @@ int part(Group& group, Rank& own, hipStream_t stream) {
   for (const Rank& rank : group.ranks) {
     if (&rank != &own) TRY(hipStreamWaitEvent(stream, rank.done, 0));
   }
-  pthread_barrier_wait(&group.barrier);  // the events may be recorded anew
+  pthread_barrier_wait(&group.barrier);  // the events may be recorded again
   return 0;
 }
 

@@ -50,7 +50,7 @@ size_t data_bytes() {
   return version() < 60'300'000 ? 1520 : 2000;
 }
 
-// A call, told to the tracer at its begin and end.
+// A call, reported to the tracer at its start and end.
 struct Told {
   Told(uint32_t api, const Arguments& args) : id(api) {
     memset(data, 0xA5, sizeof data);

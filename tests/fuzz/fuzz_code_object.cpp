@@ -1,5 +1,5 @@
 // link: sonde_gpu
-// The reader of code objects takes files that anybody may have made.
+// The reader of code objects takes untrusted files.
 #include <cstddef>
 #include <cstdint>
 

@@ -92,7 +92,7 @@ static void run(const std::string& which, int distance) {
     memory[0] = 1;
     write<<<groups, kGroup>>>(memory, kCount, 0);
   }
-  if (which == "copy") {  // more than there is, and nobody looks at what HIP says
+  if (which == "copy") {  // more than there is, and the program ignores what HIP returns
     const std::vector<int> zeros(kCount + distance);
     (void)hipMemcpy(to, zeros.data(), zeros.size() * sizeof(int), hipMemcpyHostToDevice);
   }

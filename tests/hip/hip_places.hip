@@ -173,7 +173,7 @@ static void use_pointer_in_structure() {
 typedef void (*Step)(int*);
 __global__ void call_through(Step* steps, int* values) { steps[0](values); }
 
-// A table of functions that nobody has filled.
+// A table of functions that was never filled.
 static void call_null() {
   int* values = make_buffer();
   say(values);

@@ -100,7 +100,7 @@ def queue_orders(kernels):
 
 def calls_of_log(text):
     """The program's calls by HIP's log: a line when each begins and one when it ends, but none for
-    the begin of the first call, and none for the end of some functions. Calls that HIP makes from
+    the start of the first call, and none for the end of some functions. Calls that HIP makes from
     within another are its own; hiprtc... is another interface."""
     # "us: 12 : [tid:0x1] hipMalloc ( ...", later "us: [pid:12 tid:0x1]", in green or not.
     lines = re.findall(r"((?:\d+ *: )?\[(?:pid:\d+ +)?tid: *\w+\]) *(?:\x1b\[\d+m *)?"

@@ -15,7 +15,7 @@
 //
 // These never end, and print the ids of their queues before they wait:
 //   hsa_ops deadlock                        barriers of two queues wait for each other
-//   hsa_ops unset                           a barrier waits for a signal at 3 that nobody sets,
+//   hsa_ops unset                           a barrier waits for a signal at 3 that is never set,
 //                                           another queue for the kernel behind it
 //   hsa_ops spins [undumpable]              a kernel with arguments runs for ever, another queue
 //                                           waits for it; undumpable: other processes may not read

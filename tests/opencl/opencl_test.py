@@ -192,7 +192,7 @@ class EndOfProcess(unittest.TestCase):
         text, trace = run(["cl_fork", mode])
         counts = collections.Counter(op["pid"] for op in trace.ops)
         own = [json.loads(line) for line in text.splitlines()]
-        self.assertFalse(trace.diagnostic)  # nobody's work is still pending at exit
+        self.assertFalse(trace.diagnostic)  # no work is still pending at exit
         self.assertEqual(counts, {line["pid"]: line["enqueues"] for line in own})
         return own
 

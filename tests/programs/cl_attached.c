@@ -1,7 +1,7 @@
 // needs: opencl opencl_headers
 // An OpenCL program that is attached to while it runs. Each of two threads has a kernel add to
 // numbers, reads them back and compares: the first with one queue all the time, the second with new
-// ones. What a queue and an event tell of profiling, which nobody here asked for, is compared, too.
+// ones. What a queue and an event say about profiling, which was not asked for, is compared, too.
 // At the end of its standard input it prints "1 interrupted=0 wrong=N".
 #include "cl_common.h"
 

@@ -284,7 +284,7 @@ void run_barriers(Stage& s, cl_command_queue q, int round, bool natives, Counts&
                                 nullptr, nullptr));
     c.add(kNative);
   }
-  // These fail, and must not be counted by anybody.
+  // These fail, and must not be counted.
   const size_t too_many[3] = {1, 1, 1};
   if (clEnqueueNDRangeKernel(q, s.add, 9, nullptr, too_many, nullptr, 0, nullptr, nullptr) !=
           CL_SUCCESS &&

@@ -106,7 +106,7 @@ static void* small_coroutine(void* unused) {
   return unused;
 }
 
-/* What the program is told of stacks and signals that it never set. */
+/* What the program sees of stacks and signals that it never set. */
 static void* look(void* unused) {
   stack_t stack = {.ss_flags = 0}, none = {.ss_flags = SS_DISABLE};
   int set = 0;

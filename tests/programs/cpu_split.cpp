@@ -47,7 +47,7 @@ uint64_t clock_ns(clockid_t clock) {
 
 uint64_t cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
-// Each slice is split anew, so that no share depends on where the time ends. Slices are 5 to 15 ms
+// Each slice is split again, so that no share depends on where the time ends. Slices are 5 to 15 ms
 // long, so that no clock of a fixed period can stay in step with them.
 BURN_NOINLINE void* work(void*) {
   const uint64_t end = cpu_ns() + static_cast<uint64_t>(g_ms) * 1000000;

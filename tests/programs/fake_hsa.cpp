@@ -1,5 +1,5 @@
 // Stands in for the HSA runtime of ROCm 6.1 and later as a tool sees its life: it counts who
-// started it, hands its tables to rocprofiler-register and, if nobody takes them, to the tools of
+// started it, hands its tables to rocprofiler-register and, if no tool takes them, to the tools of
 // HSA_TOOLS_LIB; tells only those of its end; and when it ends, its signals are memory that may not
 // be looked at any more. The device runs what it is told to run.
 //   fake_hsa lives      started twice, ended twice, with ops that never finish; then started again

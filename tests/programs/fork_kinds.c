@@ -1,5 +1,5 @@
 // fork_kinds KIND [FIRST]: a child made in one of many ways records something and ends. What is
-// printed does not depend on whether anybody records; the counts of marks come as a JSON line.
+// printed does not depend on whether it is recorded; the counts of marks come as a JSON line.
 //   fork, _Fork, clone, clone3   a process with memory of its own; FIRST says what it records first
 //   nested                       _Fork() in a child of _Fork()
 //   threads                      a child of _Fork() whose first events come from two threads

@@ -52,7 +52,7 @@ Work work_of(unsigned long round, bool mixed) {
           "        \"block\": [256, 1, 1]"};
 }
 
-// The round's last event: a call that matters to nobody, or what a real trace has now and then.
+// The round's last event: an irrelevant call, or what a real trace has now and then.
 template <typename Complete>
 void write_last(std::FILE* out, unsigned long round, double ts, bool mixed, Complete complete) {
   if (mixed && round % 100 == 0) {

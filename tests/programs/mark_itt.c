@@ -64,7 +64,7 @@ static int overlapped(struct copy* c, struct domain* domain) {
   return 4;
 }
 
-/* Frames that are told of when they are over: one range of 5 ms, and a mark where the begin is not
+/* Frames that are reported when they are over: one range of 5 ms, and a mark where the start is not
  * known. */
 static int frames(struct copy* c, struct domain* domain) {
   const struct timespec pause = {0, 5000000};

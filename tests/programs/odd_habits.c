@@ -1,5 +1,5 @@
 // odd_habits HABIT: a program that does what few do, and marks before and after it. What is printed
-// and how it ends does not depend on whether anybody records.
+// and how it ends does not depend on whether it is recorded.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 """Calls functions in all the ways that end a call, counts them itself, and prints the numbers as JSON:
-py_calls.py [fail]. With "fail" it ends with an exception that nobody catches."""
+py_calls.py [fail]. With "fail" it ends with an uncaught exception."""
 
 import json
 import sys

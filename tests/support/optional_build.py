@@ -109,7 +109,7 @@ def check(build, name, folder):
 
 
 def compressed(folder):
-    """The begin of a zstd stream."""
+    """The first bytes of a zstd stream."""
     path = Path(folder) / "trace.json.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(12))
     return str(path)

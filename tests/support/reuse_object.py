@@ -39,7 +39,7 @@ def main():
             shutil.copyfile(entry["object"], made)
             if "-MF" in command:
                 with open(command[command.index("-MF") + 1], "w", encoding="utf-8") as file:
-                    # Made anew with the other build's object, which knows its headers.
+                    # Made again with the other build's object, which knows its headers.
                     file.write(f"{made}: {command[-1]} {entry['object']}\n")
             return
     os.execvp(command[0], command)

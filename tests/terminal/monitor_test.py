@@ -277,7 +277,7 @@ def records_what_is_marked(sonde, root):
 
 
 def shows_kernels(sonde, root):
-    """Of a process that nobody records, and of one that is being recorded."""
+    """Of a process that is not recorded, and of one that is."""
     with subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.01)"]) as process:
         try:
             take_part(root, 100, process.pid)

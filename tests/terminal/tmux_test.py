@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`sonde monitor` in tmux, a terminal that nobody here wrote: what its screen holds after each change.
+"""`sonde monitor` in tmux, a terminal of others: what its screen holds after each change.
 
     tmux_test.py --sonde PATH"""
 import argparse

@@ -1,4 +1,4 @@
-"""Steps of programs that mark none: told from kernels that come again."""
+"""Steps of programs without step markers: found by kernels that repeat."""
 import random
 
 from runtime_trace import RuntimeTrace

@@ -143,7 +143,7 @@ class Attach(AttachCase):
             calls = dict(self.sql("select apiName, count(*) from api group by 1"))
             ops = dict(self.sql("select opType || ' ' || description, count(*) from op group by 1"))
             copies = sum(count for name, count in ops.items() if name.startswith("Copy"))
-            # The last of each thread may end when nobody listens any more.
+            # The last of each thread may end when the recording is over.
             self.assertLessEqual(abs(copies - calls.get("hsa_amd_memory_async_copy", 0)), 4, (ops, calls))
             self.assertLessEqual({name for name in ops if name.startswith("Kernel")}, {"KernelExecution hsa_add"})
             [(bad,)] = self.sql("select count(*) from rocpd_op where start <= 0 or end < start")
@@ -190,7 +190,7 @@ class Attach(AttachCase):
                 "select a.apiName, count(*) from rocpd_api_ops j join api a on a.id = j.api_id group by 1"))
             self.assertGreater(calls["hipLaunchKernel"], 20)
             self.assertGreater(calls.get("hipStreamCreate", 0), 0)  # whose queues are new
-            # The last of each thread may end when nobody listens any more; one of four launches two kernels at a time.
+            # The last of each thread may end when the recording is over; one of four launches two kernels at a time.
             for name, most in ("hipLaunchKernel", 5), ("hipMemcpyAsync", 3):
                 self.assertGreaterEqual(linked[name], calls[name] - most)
             self.assertEqual(set(linked), {"hipLaunchKernel", "hipMemcpyAsync"})
@@ -339,7 +339,7 @@ class Attach(AttachCase):
         ended = os.fork()
         if ended == 0:
             os._exit(0)
-        self.pid = ended  # and nobody has asked for its status yet
+        self.pid = ended  # and its status has not been collected yet
         time.sleep(0.1)
         self.assertIn("it has ended", self.record("--duration", "100ms", name="ended.rpd"))
         os.waitpid(ended, 0)

@@ -402,7 +402,7 @@ class Reading(unittest.TestCase):
             changed = server.get("/api/tiles", trace=0, lanes=0, level=16, tile=0)
         index, = self.kept()
         self.assertNotEqual(index.stat().st_ino, inode)
-        # A damaged index is made anew, and one that cannot be kept is not needed.
+        # A damaged index is made again, and one that cannot be kept is not needed.
         index.write_bytes(index.read_bytes()[:-100])
         with Server(SONDE, self.trace) as server:
             self.ready(server)

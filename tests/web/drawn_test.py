@@ -32,7 +32,7 @@ class Drawn(WithBrowser):
             self.assertLess(max(abs(a - b) for a, b in zip(flat, webgl)), 8, theme)  # of 255
         browser.go("about")
         browser.go("")
-        flat = self.shades(browser, "webgl2", forced=False)  # as was said, on a canvas that was made anew
+        flat = self.shades(browser, "webgl2", forced=False)  # as requested, on a new canvas
         # The rectangles are its own: without them the picture is another one.
         browser.js("document.querySelector('.below-canvas canvas').style.visibility = 'hidden'")
         self.assertGreater(difference(flat, browser.shades("#timeline"))[0], 4)

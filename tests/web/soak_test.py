@@ -2,7 +2,7 @@
 """What takes too long for each test run: the page on every real trace of the shared folder, on a recording while it runs, and
 pictures of a small trace against those that are checked in.
 
-soak_test.py --build DIR [--pictures FOLDER] [--write]: --write makes the checked-in pictures anew. Skipped (77) without
+soak_test.py --build DIR [--pictures FOLDER] [--write]: --write makes the checked-in pictures again. Skipped (77) without
 Chromium. The parts of a test that take little are in browser_test.py.
 """
 
