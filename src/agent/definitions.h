@@ -3,7 +3,6 @@
 // A definition is kept twice: in private memory (the log, which lookups use and which a forked
 // child writes again into its own spool, so that every spool is self-contained) and in ring 0 of
 // the spool. Looking a string up takes no lock; adding one does.
-// spool. Looking a string up takes no lock; adding one does.
 #pragma once
 
 #include <stddef.h>
