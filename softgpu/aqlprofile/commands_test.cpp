@@ -84,7 +84,7 @@ TEST(Commands, AreThoseOfASession) {
   EXPECT_EQ(reads[8].second, 0xa0000005U);
   const Commands stop = stop_commands(*selected, kGpu, 0x12345678000);
   EXPECT_EQ(sets_in(stop).front(), std::make_pair(0xd808U, 2U));
-  // The first COPY_DATA: a counter, low half, to the begin of the output, confirmed.
+  // The first COPY_DATA: a counter, low half, to the start of the output, confirmed.
   const Commands copy = {0xc0044000, 4 | 2 << 8 | 1 << 20, 0xd1c0, 0, 0x45678000, 0x123};
   EXPECT_NE(std::search(stop.begin(), stop.end(), copy.begin(), copy.end()), stop.end());
 }

@@ -31,7 +31,7 @@ class Doorbells : sonde::Pinned {
   void arm();
   void disarm();
   bool armed() const { return armed_; }
-  // Sleeps until a doorbell rings, wake() is called or the time is over; true in the first two
+  // Sleeps until a doorbell rings, wake() is called or the timeout expires; true in the first two
   // cases. idle_ns: time since the last event.
   bool wait(int64_t timeout_ns, int64_t idle_ns);
   void wake();

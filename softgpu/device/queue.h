@@ -53,7 +53,7 @@ struct Step {
     kIdle,      // nothing to do until its doorbell rings
     kProgress,  // there may be more to do at once
     kWaiting,   // nothing to do before until_ns
-    kBlocked,   // until a value in memory changes, of which there is no notification
+    kBlocked,   // until a value in memory changes, which is not notified
     kLong,      // run_long() would take long: not for the thread that polls all queues
   } kind = kIdle;
   int64_t until_ns = 0;

@@ -85,7 +85,7 @@ class DebugState : sonde::Pinned {
   bool wait_for_waves(const DebuggedQueue& queue, pid_t process);
   // Call after changing `requests` or `answers`: wakes the waiters.
   static void tell(std::atomic<uint32_t>& count);
-  // Waits until the count differs from `seen`, or the time is over.
+  // Waits until the count differs from `seen`, or the timeout expires.
   static void wait_for_change(std::atomic<uint32_t>& count, uint32_t seen,
                               std::optional<int> limit_ms);
 

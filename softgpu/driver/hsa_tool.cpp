@@ -1,6 +1,5 @@
-// If memory is checked, this library is also a tool of the HSA runtime: the HSA calls give the
-// exact sizes that the program requested, of which the driver sees only pages, and what it has
-// freed.
+// If memory is checked, this library is also a tool of the HSA runtime: HSA calls show the exact
+// sizes that the program allocates and frees, while the driver sees only pages.
 #define AMD_INTERNAL_BUILD 1
 #include <hsa/hsa_api_trace.h>
 

@@ -118,7 +118,7 @@ struct DeviceSnapshot {
       array_count, simd_arrays_per_engine, num_xcc, capability, debug_prop;
 };
 
-// At the begin of a queue's save area; what follows belongs to the runtime.
+// At the start of a queue's save area; what follows belongs to the runtime.
 struct SaveAreaHeader {
   uint32_t control_stack_offset, control_stack_bytes, wave_state_offset, wave_state_bytes;
 };

@@ -26,7 +26,7 @@ struct Finding {
   Access access = Access::kNone;
   uint32_t lane = 0, lanes = 1;  // the first lane, and how many lanes do the same
   uint32_t bytes = 0;            // size of a lane's access
-  uint64_t begin = 0;            // begin of the first lane's access
+  uint64_t begin = 0;            // start of the first lane's access
   uint64_t address = 0;          // the first invalid byte
   uint64_t pc = 0;
   // The earlier access of a race. If the wave is the same, so is the instruction.

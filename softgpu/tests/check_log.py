@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Holds the software GPU's log against what programs counted themselves.
+"""Compares the software GPU's log with what programs counted themselves.
 
 usage: check_log.py LOG OUTPUT...     OUTPUT: what a run of hip/ops.hip printed
 

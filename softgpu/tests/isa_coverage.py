@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Which instructions of machine code the tests have executed, from the files of softgpu --coverage.
+"""Reports which machine instructions the tests have executed, from the files of softgpu --coverage.
 
     isa_coverage.py report [--target gfx90a] FILE...     a table by modifier, and what never ran
     isa_coverage.py check README FILE...                 whether README names all that never ran, and only that
 
-Checked are the instructions, and where LLVM's disassembler is there each with every modifier that it can have
-(isa_pairs.py). A FILE that is missing is a test that has not run: exit status 77. What is checked was collected by
-these very files, so they are removed when all is well."""
+check covers the instructions and, if LLVM's disassembler is available, each with every modifier that it can have
+(isa_pairs.py). A missing FILE means that a test has not run: exit status 77. If the check passes, the files are
+removed, so that the next check does not use old ones."""
 import argparse
 import collections
 import pathlib
@@ -38,7 +38,7 @@ def executed(files, target):
 
 
 def listed(readme, heading, first):
-    """The names in the row that begins so, below this heading."""
+    """The names in the row that begins with `first`, below this heading."""
     text = readme.read_text(encoding="utf-8")
     row = re.search(re.escape(heading) + r"\n\|---\|---\|\n(?:\|.*\n)*?\| " + first + r" \|(.*)\|\n", text)
     if row is None:
@@ -57,7 +57,7 @@ def report(files, target):
 
 
 def differences(readme, what, never, said):
-    """What is wrong with a row of README, as lines."""
+    """The problems of a row of README, as lines."""
     lines = [f"{readme}: no test executes {name}{what}: write a test, or list it" for name in sorted(never - said)]
     lines += [f"{readme}: {name}{what} is listed as never executed, but a test does: remove it"
               for name in sorted(said - never)]

@@ -1,5 +1,5 @@
-"""Which instructions can be written with which modifier: what LLVM's disassembler shows of words that have it. An
-instruction of several formats has a modifier if one of them has it."""
+"""Which instructions can have which modifier, as LLVM's disassembler shows for words that set it. An instruction of
+several formats has a modifier if one of them has it."""
 import collections
 import pathlib
 import re
@@ -23,7 +23,7 @@ LONG_BITS = {"sign": 1 << 61, "clamp": 1 << 15, "omod": 1 << 59, "op_sel": 1 << 
 
 
 def rows(target):
-    """(format, opcode, name, whether it has a long form) of the table of opcodes."""
+    """(format, opcode, name, whether it has a long form) from the opcode table."""
     for line in (ROOT / "src/gpu/opcodes.inc").read_text(encoding="utf-8").splitlines():
         found = re.match(r'\{Format::k(\w+), (\d+), (\d+), "(\w+)", (true|false)', line)
         if found and int(found[3]) >> TARGETS.index(target) & 1:
@@ -31,7 +31,7 @@ def rows(target):
 
 
 def words_of(kind, op):
-    """(modifier, word, bytes), of which any that can be disassembled counts."""
+    """(modifier, word, bytes); any that can be disassembled counts."""
     if kind in SHORT:
         yield "literal", SHORT[kind](op) | 255 | 0x12345678 << 32, 8
     if kind in ("Vop1", "Vop2", "Vopc"):

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Samples of program counters that come through ROCr's own extension (hsa_ven_amd_pc_sampling), held against the
-launch, the code, and the samples that softgpu itself takes of the same waves (--sample-every).
+"""Compares PC samples from ROCr's own extension (hsa_ven_amd_pc_sampling) with the launch, the code, and the samples
+that softgpu itself takes of the same waves (--sample-every).
 
   pc_sampling_test.py SOFTGPU PROGRAM CODE_OBJECT
 
-Exit status: 0 all is as it should be, 1 something is not, 77 the ROCr in use has no such extension.
-"""
+Exit status: 0 passed, 1 failed, 77 the ROCr in use has no such extension."""
 import collections
 import json
 import os

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
-"""Runs hip/ops.hip on the software GPU and holds the GPU's log against what the program counted.
+"""Runs hip/ops.hip on the software GPU and compares the GPU's log with what the program counted.
 
 usage: run_ops.py SOFTGPU OPS [--gpu GPU] [--config FILE] [--env NAME=VALUE] MODE...
 
-Several modes run as so many processes at once and share the GPUs and the log.
-"""
+Several modes run as parallel processes, which share the GPUs and the log."""
 
 import argparse
 import os

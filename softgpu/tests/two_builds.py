@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Every HIP program of the software GPU's tests and of the examples gives the same result when hipcc alone has built it,
-and runs as machine code, as when softgpu-hipcc has, and runs as host code.
+"""Checks that every HIP program of the software GPU's tests and of the examples gives the same result when built by
+hipcc alone, running as machine code, as when built by softgpu-hipcc, running as host code.
 
   two_builds.py --build build [NAME...]    all, or those that are named
 
-What differs from run to run (times, addresses, the order of lines) is left out of the comparison. Exit status: 0 all are equal, 1 one is
-not, 77 there is no hipcc or no softgpu-hipcc.
-"""
+Times, addresses and the order of lines, which differ from run to run, are not compared. Exit status: 0 all are equal,
+1 one is not, 77 there is no hipcc or no softgpu-hipcc."""
 import argparse
 import collections
 import glob
@@ -56,7 +55,7 @@ def sources():
 
 
 def built_by_hipcc(build, name):
-    """Of the build folder, where hipcc alone has built it."""
+    """The build folder's executable of the program, if hipcc alone builds it there."""
     found = [*glob.glob(f"{build}/tests/softgpu/{name}"), *glob.glob(f"{build}/examples/*/hip/{name}")]
     return found[0] if found else None
 

@@ -21,7 +21,7 @@ bool chunk_path(char* path, size_t size, uint32_t ring, uint64_t file) {
   return length > 0 && static_cast<size_t>(length) < size;
 }
 
-// The recorder is gone, so what is recorded from now on stays until somebody recovers it: the limit
+// The recorder is gone, so what is recorded from now on stays until it is recovered: the limit
 // drops to the current size plus the room reserved for that. Several processes may notice at once;
 // they arrive at about the same limit.
 void bound_orphan() {

@@ -7,7 +7,7 @@
 
 namespace sonde::agent {
 
-// Whether nobody holds the reader's lock of the session. False if that cannot be determined.
+// Whether the session's reader lock is free. False if that cannot be determined.
 bool is_orphaned();
 
 // The drop reason for an errno of making a chunk.

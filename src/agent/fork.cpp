@@ -47,7 +47,7 @@ bool owns_state_elsewhere(uintptr_t here) {
     return true;
   }
   const auto tid = static_cast<uint32_t>(number);
-  if (state.generation != g_state.generation) {  // nobody's yet, or from before the fork
+  if (state.generation != g_state.generation) {  // not set yet, or from before the fork
     state.generation = g_state.generation;
     state.tid = tid;
     state.stack = state.other_stack = {};
@@ -93,7 +93,7 @@ void after_fork_in_parent() {
 
 namespace {
 
-// Lets the interrupted write continue, into private memory that nobody reads.
+// Lets the interrupted write continue, into private memory that nothing reads.
 void raise_shield(ThreadState& state) {
   void* memory =
       kernel::map(state.shield, state.shield_units * wire::kChunkBytes, PROT_READ | PROT_WRITE,

@@ -42,8 +42,8 @@ struct State {
 
 extern State g_state;
 
-// What State::unforked points to. In a child that nobody has noticed yet it is 0: the kernel wiped
-// it.
+// What State::unforked points to. In a child that has not been noticed yet it is 0: the kernel
+// wiped it.
 enum : char { kUnseen = 0, kSeen = 1, kBeingSeen = 2 };
 
 inline bool is_new_child() {

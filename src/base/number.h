@@ -10,7 +10,7 @@
 
 namespace sonde {
 
-// Parses a number at the begin of `text`, and moves `text` behind it; integers in `base`.
+// Parses a number at the start of `text`, and removes it from there; integers in `base`.
 template <typename T>
 std::optional<T> take_number(std::string_view& text, int base = 10) {
   T value = 0;

@@ -83,7 +83,7 @@ struct CheckFinding {
   std::string kind;       // "out_of_bounds", "use_after_free", "uninitialised_read", "race"
   std::string access;     // "load", "store", "atomic"
   bool is_local = false;  // in LDS; addresses are offsets there
-  uint64_t begin = 0, address = 0;  // begin of the lane's access, and its first invalid byte
+  uint64_t begin = 0, address = 0;  // start of the lane's access, and its first invalid byte
   uint64_t bytes = 0, lane = 0, lanes = 0, wave = 0;
   uint64_t local_bytes = 0;                               // LDS of the work-group
   uint64_t other_pc = 0, other_wave = 0, other_lane = 0;  // the other access of a race

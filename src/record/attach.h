@@ -6,8 +6,8 @@
 
 namespace sonde::record {
 
-// Records until the process ends, --duration is over, or Ctrl-C. Says what cannot be recorded. The
-// process continues to run.
+// Records until the process ends, --duration has passed, or Ctrl-C. Says what cannot be recorded.
+// The process continues to run.
 Result<Outcome> attach(const Options& options);
 
 }  // namespace sonde::record

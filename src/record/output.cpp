@@ -96,7 +96,7 @@ Result<bool> make_way(const std::string& path) {
     if (!store::is_sqlite({head, sizeof head})) {
       return not_replaced(path, "it is not a trace");
     }
-    // A damaged trace belongs to nobody any more.
+    // A trace that cannot be opened belongs to no recording.
     auto trace = store::Database::open(path, store::Database::Mode::kReadOnly);
     if (trace) {
       const auto session = store::unfinished_session(*trace);

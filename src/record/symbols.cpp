@@ -86,7 +86,7 @@ class SymbolFile {
     return text;
   }
 
-  // "libx.so+0x1130": the begin of the function as far as known, so that its addresses share a
+  // "libx.so+0x1130": the start of the function as far as known, so that its addresses share a
   // name.
   std::string place_name(uint64_t address) const {
     uint64_t start = address;

@@ -100,7 +100,7 @@ std::string difference(const Cells* before, const Cells& now, bool colour) {
   const Cells& shown = all ? blank : *before;
   bool styled = false;
   for (int row = 0; row < now.rows(); ++row) {
-    int written = -2;  // the cursor stands behind this column
+    int written = -2;  // the cursor is after this column
     Style style = Style::kPlain;
     for (int column = 0; column < now.columns(); ++column) {
       const Cell& cell = now.at(row, column);

@@ -74,7 +74,7 @@ struct BoardEnd {
 };
 
 // A barrier packet. Barrier N is in place N % kBoardBarriers, and `number` = N + 1 makes it valid.
-// That it is over shows only in later packets of its queue, or in its completion signal.
+// That it has finished shows only in later packets of its queue, or in its completion signal.
 struct BoardBarrier {
   uint64_t number;
   uint64_t dispatches;     // dispatches launched before it

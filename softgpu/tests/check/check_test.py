@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Random kernels that are out of bounds, use freed memory or what nobody wrote, race, or do nothing wrong (generate.py), under
-softgpu --check: what is found is what is there, and nothing else.
+"""Random kernels (generate.py) that access memory out of bounds, after it was freed or before it was written, that
+race, or that do nothing wrong, under softgpu --check: it must report exactly these errors.
 
   check_test.py --build build --seeds 1 --kernels 12        of each of correct, race and bounds
   check_test.py --build build --seeds 1-5 --kernels 40      a longer run
 
-Exit status: 0 all is found and nothing else, 1 not so, 77 there is no hipcc."""
+Exit status: 0 exactly the errors were reported, 1 otherwise, 77 there is no hipcc."""
 import argparse
 import concurrent.futures
 import json
@@ -21,7 +21,7 @@ AT_ONCE = 20  # kernels in a process, if they do not end it
 
 
 def run(args, folder, program, kernels):
-    """What softgpu found, as lines of JSON, and where the arrays were: by kernel and array."""
+    """softgpu's findings, as lines of JSON, and the arrays' addresses, by kernel and array."""
     waves = tempfile.mktemp(dir=folder)
     command = [os.path.join(args.build, "bin/softgpu"), "--engine", "isa", "--check", "memory,race", "--waves", waves,
                "--", program, *(str(k.number) for k in kernels)]
@@ -40,7 +40,7 @@ def name_of(line):
 
 
 def offset(kernel, line, arrays, key):
-    """From the begin of the array that the line's access is in, and that array; of LDS from its begin."""
+    """The array that the line's access is in, and the offset in it; for LDS, None and the offset in LDS."""
     address = int(line[key], 16)
     if line["space"] == "lds":
         return None, address
@@ -51,13 +51,13 @@ def offset(kernel, line, arrays, key):
 
 
 def is_same_wave(access, group, wave, lane, kind):
-    """A scalar access has no lane: it is of any."""
+    """A scalar access has no lane and matches any."""
     return (access.group, access.wave, access.kind) == (group, wave, kind) and lane in (None, access.lane)
 
 
 def told_accesses(kernel, line, arrays):
-    """Of the kernel's accesses those that the line may be of: a phase of one lane covers it, for a compiler may have made
-    one access of several turns. Also the line's bytes, counted from where its array begins."""
+    """The kernel's accesses that the line may describe: a phase of one lane covers it, since a compiler may have
+    merged the accesses of several turns. Also the line's bytes, as offsets in its array."""
     array, begin = offset(kernel, line, arrays, "begin")
     lane = None if line.get("scalar") else line["lane"]
     bytes_ = range(begin, begin + line["bytes"])
@@ -105,7 +105,7 @@ def check_unwritten(kernel, lines, arrays):
 
 
 def check_bounds(kernel, lines, arrays):
-    """Groups that run side by side may each meet an access that is wrong, before the queue ends."""
+    """Groups that run in parallel may each perform a bad access before the queue ends."""
     if not lines:
         return "nothing was found"
     return next((wrong for wrong in (check_bound(kernel, line, arrays) for line in lines) if wrong), None)
@@ -129,7 +129,7 @@ def summary(line):
 
 
 def check_together(args, folder, program, kernels):
-    """Those that do not end their process."""
+    """Checks kernels that do not end their process."""
     done, is_whole, found, arrays = run(args, folder, program, kernels)
     if not is_whole or done.returncode != 0:
         return [f"kernels {[k.number for k in kernels]}: status {done.returncode}: {done.stderr[-2000:]}"]

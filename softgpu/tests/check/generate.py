@@ -1,8 +1,8 @@
-"""Random kernels that do something wrong with memory, or nothing, and what that is.
+"""Random kernels with a memory error, or none, and the expected findings.
 
-A kernel is a list of phases: each thread accesses one element of an array, some times over. The same
-list is printed as HIP and carried out here for each thread, which gives every access with its bytes:
-from these follows what --check has to find, by the definitions in docs/debugging.md alone."""
+A kernel is a list of phases: each thread accesses one element of an array, several times. The same list is printed as
+HIP and executed here for each thread, which gives every access with its bytes; the definitions in docs/debugging.md
+alone then say what --check has to find."""
 import random
 import struct
 
@@ -24,7 +24,7 @@ class Array:
 
 
 class Access:
-    """One lane's, by one execution of an instruction."""
+    """The access of one lane in one execution of an instruction."""
 
     def __init__(self, kernel, phase, turn, group, thread, begin):
         array = phase.array
@@ -68,7 +68,7 @@ class Phase:
                 "is": "t == {0}u"}[kind].format(*values)
 
     def element(self, group, thread, turn):
-        """Of the whole array."""
+        """The element's index in the whole array."""
         if self.bad and self.bad[:2] == (group, thread):
             return self.bad[2]
         own = (self.a * (thread // self.divide) + self.b + turn * self.step) % self.array.count
@@ -149,7 +149,7 @@ class Kernel:
             epoch += phase.barrier
 
     def accesses(self, phases):
-        """Of one group after the other; addresses are from the begin of the array, of LDS from its begin."""
+        """The accesses of one group after another; addresses are offsets in the array, or in LDS."""
         made = []
         for group in range(self.groups):
             for number, phase in enumerate(phases):
@@ -163,7 +163,7 @@ class Kernel:
 
     @staticmethod
     def is_race(one, other, byte=None):
-        """At all, or at this byte."""
+        """Whether the two accesses race, at this byte if one is given."""
         if not (one.counts and other.counts) or one.epoch != other.epoch or one.group != other.group:
             return False
         if one.array.is_local != other.array.is_local or (not one.array.is_local and one.array is not other.array):
@@ -177,7 +177,7 @@ class Kernel:
 
     @classmethod
     def races(cls, accesses):
-        """Whether there are any."""
+        """Whether any two of the accesses race."""
         at = {}
         for access in accesses:
             if access.counts:
@@ -193,7 +193,7 @@ class Kernel:
         return False
 
     def break_order(self, rng):
-        """Takes a barrier away that is needed, or adds a phase that races with itself."""
+        """Removes a barrier that is needed, or adds a phase that races with itself."""
         if rng.random() < 0.25:
             for _ in range(30):
                 phase = Phase(rng, self.arrays, self.threads)
@@ -212,7 +212,7 @@ class Kernel:
         return False
 
     def break_bounds(self, rng):
-        """One thread goes out, or the buffer is less than whole."""
+        """One thread accesses memory out of bounds, or the buffer ends within an element."""
         phase = rng.choice(self.phases)
         array = phase.array
         if not array.is_local and array.size > 1 and rng.random() < 0.3:
@@ -234,13 +234,13 @@ class Kernel:
         return self.freed is not None
 
     def leave_unwritten(self, rng):
-        """An array, or all of LDS, has no zeros before the first phase."""
+        """Leaves an array, or all of LDS, uninitialised."""
         array = rng.choice(self.arrays)
         self.unwritten = [a for a in self.arrays if a.is_local] if array.is_local else [array]
         return bool(self.reads_unwritten())
 
     def reads_unwritten(self):
-        """Dwords of which no byte can have been written before somebody reads there."""
+        """Reads of dwords in which no byte can have been written before."""
         accesses = [a for a in self.accesses(self.phases) if a.array in self.unwritten]
         writers, readers = {}, set()  # of an array in global memory, or in a group's LDS
         for a in accesses:
@@ -256,7 +256,7 @@ class Kernel:
 
     @staticmethod
     def may_precede(one, other):
-        """Of group, epoch, wave, place in the wave."""
+        """Each is (group, epoch, wave, order in the wave)."""
         if one[0] != other[0]:
             return True
         if one[1] != other[1]:
@@ -264,19 +264,19 @@ class Kernel:
         return one[2] != other[2] or one[3] < other[3]
 
     def surely_written(self, reader, byte):
-        """Before it reads."""
+        """Whether the byte is certainly written before the reader's access."""
         return any(a.kind != "load" and a.group == reader.group and a.array is reader.array and
                    a.begin <= byte < a.begin + a.size and
                    (a.epoch < reader.epoch or (a.wave == reader.wave and a.epoch == reader.epoch and a.order < reader.order))
                    for a in self.accesses(self.phases))
 
     def is_outside(self, array, byte):
-        """Of an array of LDS: outside of all LDS. What is freed is outside as a whole."""
+        """For an array in LDS: outside all of LDS. A freed array is outside as a whole."""
         return byte < 0 or byte >= (self.local_bytes if array.is_local else array.bytes) or \
             array is getattr(self, "freed", None)
 
     def outside(self):
-        """The accesses that are out of bounds, or of the array that is freed."""
+        """The accesses that are out of bounds, or in the freed array."""
         return [a for a in self.accesses(self.phases)
                 if self.is_outside(a.array, a.begin) or self.is_outside(a.array, a.begin + a.size - 1)]
 
@@ -343,7 +343,7 @@ int main(int count, char** words) {
 
 
 def make_kernels(seed, counts):
-    """`counts` of each kind, in an order of their own."""
+    """`counts` kernels of each kind, in random order."""
     rng = random.Random(seed)
     kinds = [kind for kind, count in counts.items() for _ in range(count)]
     rng.shuffle(kinds)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What bounds six kernels of which everybody knows it (hip/bounds.hip), as `sonde sol` tells from what `sonde
-profile` counted, by running the program again and by replay; the counters that this rests on, against what the sizes of the program make them; and whether
-it says which of them are modelled.
+"""Checks the bounds that `sonde sol` reports for six kernels with well-known bounds (hip/bounds.hip), from counters
+that `sonde profile` read by running the program again and by replay; compares these counters with the values that
+follow from the program's sizes; and checks that the modelled ones are marked.
 
   bounds_test.py --sonde build/bin/sonde --program build/tests/softgpu/bounds
 
@@ -48,7 +48,7 @@ SUMS = """SELECT k.string, n.string, sum(c.value) FROM rocpd_counter c JOIN rocp
 
 
 def own_name(kernel):
-    """Of a name that is mangled or not."""
+    """The plain name for a mangled or plain one."""
     return next((name for name in BOUNDS if name in kernel), kernel)
 
 
@@ -64,7 +64,7 @@ def bounds_of(sonde, trace, kernel):
 
 
 def wrong_of(args, trace, way):
-    """What is wrong in one of the ways to take all passes."""
+    """What is wrong in one of the ways to run all passes."""
     wrong = []
     printed = run([args.sonde, "profile", "--softgpu", *([way] if way else []), "-o", trace, "--", args.program])
     if set(printed.splitlines()) != {"failures: 0"}:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Counters of kernels in assembly: those of kernels.toml, whose counts are known because they were
-written so, and random ones, counted from a trace of their instructions by trace_counts.py.
+"""Counters of kernels in assembly: those of kernels.toml, which were written to have known counts, and random ones,
+whose counts trace_counts.py derives from a trace of their instructions.
 
   count_test.py --engine build/tests/softgpu/run_engine [--random 50] [--first-seed 1]
   count_test.py --engine ... --softgpu build/bin/softgpu --hsa build/tests/softgpu/run_hsa
 
-The second asks a profiler's way for the counters, and holds them against the same, place by place.
+The second reads the counters as a profiler does, and compares them with the same counts, place by place.
 
 Exit status: 0 all are equal, 1 some differ, 77 there is no clang that assembles for AMD GPUs.
 """
@@ -68,7 +68,7 @@ def assemble(kernels, folder):
 
 
 def read_counts(text):
-    """{kernel: {(counter, engine, instance): value}} of what the program printed; a failure is a text."""
+    """{kernel: {(counter, engine, instance): value}} from the program's output; a failure is a string."""
     found, kernel = {}, None
     for line in text.splitlines():
         words = line.split()
@@ -104,7 +104,7 @@ def differences_from_trace(counts, traced, exact):
 
 
 def table():
-    """[(name, block, event, class)] of `softgpu --counters`' source."""
+    """[(name, block, event, class)] from the source of `softgpu --counters`."""
     with open(os.path.join(HERE, "../../counters/counters.inc")) as lines:
         rows = [line[8:].split(", ", 4) for line in lines if line.startswith("COUNTER(")]
     return [(name, block[1:].upper(), event, kind) for name, block, event, kind, _ in rows]
@@ -122,7 +122,7 @@ def run_program(command, lines):
 
 
 def by_hsa(args, code, lines):
-    """What the profiler's way counts; that exactly what cannot be counted is refused."""
+    """Checks what a profiler reads, and that exactly the refused counters are refused."""
     asked = table()
     output = run_program([args.softgpu, "--engine", "isa", "--", args.hsa, code] +
                          [f"{block}:{event}:{name}" for name, block, event, _ in asked], lines)

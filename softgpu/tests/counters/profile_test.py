@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""sonde profile on the kernels of kernels.toml, whose counts are known: each counter, and those of each shader
-engine, as they are there; as many passes as the plan says; the program prints what it prints without Sonde. All of
-that twice: running the program again for each pass, and running each kernel again in one run (--replay).
+"""sonde profile on the kernels of kernels.toml: each counter, in total and per shader engine, has the known value;
+there are as many passes as planned; the program prints the same as without Sonde. All of that twice: running the
+program again for each pass, and running each kernel again in one run (--replay).
 
   profile_test.py --sonde build/bin/sonde --softgpu build/bin/softgpu --hsa build/tests/softgpu/run_hsa
 
@@ -30,7 +30,7 @@ PARTS = """SELECT k.string, n.string, c.engine, sum(c.value), max(c.pass) FROM s
 
 
 def profile(args, folder, code, names, lines, replay):
-    """The trace, and what the program printed."""
+    """The trace, and the program's output."""
     with open(os.path.join(folder, "lines"), "w") as file:
         file.write(lines)
     program = ["sh", "-c", '"$0" "$1" < "$2"', args.hsa, code, file.name]
@@ -69,7 +69,7 @@ def differences(kernels, database, exact):
 
 
 def listed_otherwise():
-    """Counters that sonde's list and softgpu's have with another block, number or class."""
+    """Counters whose block, number or class differs between Sonde's list and softgpu's."""
     classes = {"kExact": "exact", "kModelled": "modelled", "kRefused": "no"}
     here = {(name, block, f"gfx90a={event}", classes[kind]) for name, block, event, kind in count_test.table()}
     listed = set()

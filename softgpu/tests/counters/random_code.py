@@ -1,5 +1,5 @@
-"""Random kernels of assembly: loops, lanes that are off, and every kind of instruction that counters
-tell apart. What they compute means nothing; what they run is known only by running them."""
+"""Random kernels in assembly: loops, inactive lanes, and every kind of instruction that counters distinguish. Their
+results mean nothing; only running them shows which instructions they execute."""
 import random
 
 ITEMS_OF_VALUES = [

@@ -1,5 +1,5 @@
-"""What hardware counts, from the instructions that ran (isa/TRACE.md). Written against the counters'
-rules and AMD's names only: nothing here is shared with the engine."""
+"""Derives counters from a trace of instructions (isa/README.md). Written from the counters' rules and AMD's names
+only: nothing here is shared with the engine."""
 import collections
 import re
 
@@ -70,7 +70,7 @@ def scalar_memory(name, seen):
 
 
 def width_of(name):
-    """Bytes of a lane at a place."""
+    """Bytes per lane and place."""
     if name.startswith("ds_"):
         bits = [int(n) for n in re.findall(r"_[biuf](\d+)", name)]
         return bits[0] // 8 if bits else 4
@@ -81,7 +81,7 @@ def width_of(name):
 
 
 def lds(addresses, lanes, name, seen):
-    """Addresses of lanes by their numbers."""
+    """{lane: address}."""
     dwords = (width_of(name) + 3) // 4
     together = {1: 32, 2: 16, 3: 8, 4: 8}[dwords]
     for first in range(0, 64, together):
@@ -153,7 +153,7 @@ def wave(items, seen):
 
 
 def counts(path):
-    """{kernel: {(counter, engine, unit): value}}, the unit of SQ and SPI always 0."""
+    """{kernel: {(counter, engine, unit): value}}; the unit of SQ and SPI is always 0."""
     totals = collections.defaultdict(collections.Counter)
     with open(path) as lines:
         next(lines)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""The state of waves that `softgpu --waves` writes, register by register: on demand, at a memory fault, and at
-an instruction that there is not.
+"""Checks the wave state that `softgpu --waves` writes, register by register: on request, at a memory fault, and at an
+unknown instruction.
 
   waves_test.py --softgpu build/bin/softgpu --hsa build/tests/softgpu/run_hsa
 
-Exit status: 0 all is as it should be, 1 something is not, 77 there is no clang that assembles for AMD GPUs.
-"""
+Exit status: 0 passed, 1 failed, 77 there is no clang that assembles for AMD GPUs."""
 import argparse
 import json
 import os
@@ -45,7 +44,7 @@ def states(path):
 
 
 def run(args, folder, code, kernel):
-    """The states that came within 30 s."""
+    """The states that were written within 30 s."""
     path = os.path.join(folder, f"waves of {kernel}")
     program = subprocess.Popen([args.softgpu, "--engine", "isa", "--waves", path, "--", args.hsa, code],
                                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,

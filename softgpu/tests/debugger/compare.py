@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""compare.py DUMP WAVES [--failed]: what AMD's debugger library said of each wave (waves.cpp) against what the software GPU wrote
-of it (isa/WAVES.md) on demand, while it was stopped, or when it failed: every register and the LDS. Of a wave that has
-failed the library sees the instruction behind, and not that it is halted."""
+"""compare.py DUMP WAVES [--failed]: compares what AMD's debugger library said about each wave (waves.cpp) with what
+the software GPU wrote about it (isa/WAVES.md) on request, while it was stopped, or when it failed: every register and
+the LDS. For a failed wave, the library sees the next instruction, and not that the wave is halted."""
 import json
 import struct
 import sys
@@ -10,7 +10,7 @@ HALT = 1 << 13
 
 
 def words(text, count=1):
-    """The bytes that the library gives, as numbers of 32 bits."""
+    """The library's bytes as 32-bit numbers."""
     return list(struct.unpack(f"<{count}I", bytes.fromhex(text)))
 
 
@@ -19,7 +19,7 @@ def row_of(digits):
 
 
 def expected_registers(own):
-    """What each register has to be, by the library's names, of those that the software GPU's lines have."""
+    """The expected value of each register in the software GPU's lines, by the library's names."""
     sgprs = row_of(own["sgprs"])
     expected = {f"s{i}": [value] for i, value in enumerate(sgprs)}
     for letter in "va":
@@ -34,7 +34,7 @@ def expected_registers(own):
 
 
 def compare(wave, own, has_failed):
-    """Differences as text, and how many words were compared."""
+    """The differences as text, and the number of compared words."""
     problems, compared = [], 0
     if has_failed:
         behind = int(wave["info_pc"], 16) - int(own["pc"], 16)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""compare_report.py REPORT WAVES: the waves of a report in JSON, which came through AMD's debugger library, against
-what the software GPU wrote of the same waves (isa/WAVES.md) when they failed: all registers and LDS."""
+"""compare_report.py REPORT WAVES: compares the waves of a JSON report, which came through AMD's debugger library,
+with what the software GPU wrote about the same waves (isa/WAVES.md) when they failed: all registers and LDS."""
 import json
 import sys
 

@@ -34,7 +34,7 @@ def product(a, b):
 
 
 def fixed_quotient(quotient, divisor, dividend):
-    """What a division gives whose operands may be special."""
+    """The result of a division whose operands may be special."""
     sign = math.copysign(1, divisor) * math.copysign(1, dividend)
     if divisor != divisor or dividend != dividend:
         return n.NAN
@@ -66,7 +66,7 @@ TWO_OVER_PI = two_over_pi(1201)
 
 
 def trig_preop(value, segment):
-    """53 bits of 2 / pi, as reduction of large arguments takes them."""
+    """53 bits of 2 / pi, as used to reduce large arguments."""
     exponent = n.bits_of(value, "f64") >> 52 & 0x7ff
     shift = (segment & 31) * 53 + max(0, exponent - 1077)
     bits = (TWO_OVER_PI << shift) >> 1148 & (1 << 53) - 1
@@ -163,7 +163,7 @@ def add_floats():
 
 
 def size_in_range(value):
-    """A float as a fraction, or None for what is none."""
+    """A float as a fraction, or None if it is not finite."""
     return Fraction(value) if math.isfinite(value) else None
 
 
@@ -183,7 +183,7 @@ def scaled(value, power, kind):
 
 
 def of_positive(function):
-    """Of roots and logarithms: what is below zero has none."""
+    """For roots and logarithms: NaN below zero."""
     return lambda a: n.NAN if not a >= 0 else function(a)
 
 
@@ -198,7 +198,7 @@ def power_of_two(value):
 
 
 def of_turns(function):
-    """Sine and cosine of whole turns."""
+    """For sine and cosine of an angle in turns."""
     def turned(value):
         exact = size_in_range(value)
         return n.NAN if exact is None else function(2 * math.pi * float(exact - math.floor(exact)))

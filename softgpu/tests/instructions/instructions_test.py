@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Single instructions on the software GPU's engine of machine code, in assembly, against what their
-definitions give, worked out here in Python with whole numbers and fractions.
+"""Compares single instructions in assembly, on the software GPU's machine-code engine, with their definitions, which
+Python computes here with integers and fractions.
 
     instructions_test.py --engine build/tests/softgpu/run_instructions [--only NAME] [--keep]
 
@@ -95,8 +95,8 @@ def wrapped(kind, code):
 
 
 def number(rng, kind):
-    """Bits of a number that may be special; of the kinds bits32 and bits64 floats of any exponent, of s32 and the like
-    often ones that are none, denormal or zero."""
+    """The bits of a number that may be special: for the kinds bits32 and bits64 floats of any exponent, for s32 and
+    the like often NaN, infinite, denormal or zero."""
     if kind[0] == "s":
         size = int(kind[1:])
         top, mantissa = {16: (31, 10), 32: (255, 23), 64: (2047, 52)}[size]
@@ -184,7 +184,7 @@ def wrong_of(kernel, before, after):
 
 
 def failure_of(kernel, text):
-    """What is wrong with how it ended; some must fail."""
+    """What is wrong with the exit status; some must fail."""
     wanted = kernel.get("fails")
     if wanted is None:
         return text

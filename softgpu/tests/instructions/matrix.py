@@ -1,6 +1,6 @@
-"""Matrix products of every shape of gfx90a, against plain products of matrices. Where the elements are is by
-AMD's guide to the CDNA 2 instruction set: lane and register of A's (row, k), B's (k, column) and D's (row, column)
-of each block."""
+"""Compares matrix products of every shape of gfx90a with plain matrix products. The places of the elements are from
+AMD's guide to the CDNA 2 instruction set: lane and register of A's (row, k), B's (k, column) and D's (row, column) of
+each block."""
 import itertools
 import random
 from fractions import Fraction
@@ -25,7 +25,7 @@ SHAPES = {"32x32x1f32": (32, 1, 2, "f32", 1), "16x16x1f32": (16, 1, 4, "f32", 1)
 
 
 def place_of_factor(shape, block, row, k):
-    """Lane and number in it of A's (row, k), or B's (k, row)."""
+    """Lane, and element in the lane, of A's (row, k), or B's (k, row)."""
     size, _, blocks, kind, elements = shape
     if kind == "f64":
         return row + size * block + 16 * k, 0
@@ -89,7 +89,7 @@ def inputs_of(shape, number, rng):
 
 
 def moved(lane, pattern):
-    """Where B's element of a lane comes from (BLGP)."""
+    """The lane that B's element comes from (BLGP)."""
     if pattern < 4:
         return [lane, lane % 32, lane % 32 + 32, (lane + 16) % 64][pattern]
     return lane % 16 + 16 * (pattern - 4)

@@ -1,5 +1,5 @@
-"""Kernels of instructions that move data, steer the wave or do nothing, each with what it must leave in memory.
-s[0:1] points to the argument, a pointer to BYTES of memory, of which the first words are given."""
+"""Kernels of instructions that move data, control the wave or do nothing, each with the expected memory contents.
+s[0:1] points to the argument, a pointer to BYTES of memory, whose first words are given."""
 import random
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ def words(seed, count):
 
 
 def dump(registers, at=OUT):
-    """Scalar registers, one behind the other."""
+    """Consecutive scalar registers."""
     return "".join(f"v_mov_b32 v2, {register}\nv_mov_b32 v3, {at + 4 * i}\nglobal_store_dword v3, v2, s[4:5]\n"
                    for i, register in enumerate(registers))
 
@@ -133,7 +133,7 @@ LANES = ("v_lshlrev_b32 v9, 2, v0\nv_mov_b32 v5, 0\nv_lshlrev_b32 v6, 4, v0\ns_m
 
 
 def store_lanes(registers, at=OUT):
-    """A dword of each lane for each register, in rows."""
+    """Stores each register as a row: one dword per lane."""
     return "".join(f"v_add_u32 v8, {at + 256 * i}, v9\nglobal_store_dword v8, {register}, s[4:5]\n"
                    for i, register in enumerate(registers))
 
@@ -197,7 +197,7 @@ TRIED = {1: [("16", "SNORM"), ("32", "FLOAT"), ("16", "UINT")], 2: [("8_8", "SNO
 
 
 def decoded(raw, bits, number):
-    """What a component means: an integer, or a fraction or float."""
+    """A component's value: an integer, or a fraction or float."""
     signed = n.value_of(raw, f"i{bits}")
     return {"UNORM": lambda: Fraction(raw, (1 << bits) - 1),
             "SNORM": lambda: max(Fraction(-1), Fraction(signed, (1 << bits - 1) - 1)),
@@ -206,7 +206,7 @@ def decoded(raw, bits, number):
 
 
 def encoded(value, bits, number):
-    """The other way round, of a float or an integer; what is too large becomes the largest."""
+    """The inverse, for a float or an integer; values that are too large saturate."""
     if number == "FLOAT":
         return n.bits_of(n.rounded(value, f"f{bits}"), f"f{bits}")
     most, most_signed = (1 << bits) - 1, (1 << bits - 1) - 1
@@ -249,7 +249,7 @@ def elements(format_name, number, seed):
 
 
 def given_values(number, is_16, count, seed):
-    """64 lanes of `count` values, in dwords as the registers have them."""
+    """64 lanes of `count` values, as dwords in register layout."""
     rng, made = random.Random(seed), []
     for _ in range(64):
         bits = 16 if is_16 else 32
@@ -323,7 +323,7 @@ def format_kernels(is_typed, count, format_name, number, is_16):
 
 
 def global_sync():
-    """One wave alone comes to a barrier of one, and takes from a semaphore what it has put there."""
+    """A single wave passes a barrier of one, and acquires a semaphore that it has released."""
     start = "s_mov_b32 m0, 0\nv_mov_b32 v2, 0\nv_mov_b32 v4, 2\n"
     barrier = start + "ds_gws_init v2 offset:5 gds\nds_gws_barrier v2 offset:5 gds\n" + dump(["5"])
     semaphore = start + "ds_gws_init v2 offset:6 gds\nds_gws_sema_v offset:6 gds\nds_gws_sema_p offset:6 gds\n" \

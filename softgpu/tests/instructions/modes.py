@@ -1,5 +1,5 @@
-"""Kernels of one vector instruction each under every rounding and treatment of denormals that MODE has, and what its
-IEEE and DX10_CLAMP bits do, each with what IEEE 754 and AMD's guides say that it gives."""
+"""Kernels of one vector instruction each under every rounding and denormal mode of MODE, and with its IEEE and
+DX10_CLAMP bits, each with the result that IEEE 754 and AMD's guides define."""
 import math
 from fractions import Fraction
 
@@ -35,7 +35,7 @@ def flushed(value, kind, keeps):
 
 
 class Mode:
-    """Rounding and denormals of one class of numbers; the other class has something else."""
+    """The rounding and denormal mode of one class of numbers; the other class has different ones."""
 
     def __init__(self, direction, denormals, kind=None):
         self.direction, self.denormals = direction, denormals
@@ -45,7 +45,7 @@ class Mode:
         self.bits = single[0] | double[0] << 2 | single[1] << 4 | double[1] << 6 | DX10_CLAMP | IEEE
 
     def fused(self, a, b, c, kind):
-        """a x b + c; without c, which is no zero, the product alone."""
+        """a x b + c; if c is None, which differs from 0, the product alone."""
         a, b, c = (value if value is None else flushed(value, kind, self.denormals & KEEP_SOURCES) for value in (a, b, c))
         if not all(value is None or math.isfinite(value) for value in (a, b, c)):
             return a * b if c is None else special_sum(a, b, c)
@@ -59,7 +59,7 @@ class Mode:
 
 
 def special_sum(a, b, c):
-    """Where one of three is infinite or none: products of numbers do not matter beside it."""
+    """For infinite or NaN operands: a product of finite numbers does not matter then."""
     product = a * b if not (math.isfinite(a) and math.isfinite(b)) else 0.0
     return product + c
 
@@ -119,7 +119,7 @@ def arithmetic(mode_of):
 
 
 def conversions(mode):
-    """Which class they are of is no matter here: both have the same."""
+    """The class does not matter here: both have the same mode."""
     def narrowed(value, source, kind):
         if not math.isfinite(value) or value == 0:
             return value
@@ -146,7 +146,7 @@ def is_nan(bits, kind):
 
 
 def extreme_bits(words, kind, is_most, is_ieee, keeps):
-    """Of two numbers by their bits."""
+    """Compares two numbers by their bits."""
     a, b = (word & (1 << n.size_of(kind)) - 1 for word in words)
     if not keeps:
         a, b = (bits if is_nan(bits, kind) else n.bits_of(flushed(n.value_of(bits, kind), kind, False), kind)

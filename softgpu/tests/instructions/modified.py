@@ -1,5 +1,5 @@
-"""The instructions of the table (rows.py) with each modifier of the long form that they can have: signs of sources, the
-upper halves of registers, multipliers and clamp of the result; what AMD documents no meaning for must be refused."""
+"""The instructions of the table (rows.py) with each modifier of the long form that they can have: source signs, upper
+register halves, result multipliers and clamp; those without a documented meaning must be refused."""
 import math
 from fractions import Fraction
 
@@ -42,7 +42,7 @@ def with_signs(function, kinds):
 
 
 def modified_rows(rows, possible):
-    """Rows as rows.py has them; those that must be refused have `fails`."""
+    """Rows as in rows.py; those that must be refused have `fails`."""
     seen = set()
     for name, result, sources, function, more in rows:
         name = name.removesuffix("_e64")
@@ -67,7 +67,7 @@ def modified_rows(rows, possible):
 
 
 def chosen_kernels(rows, possible, register):
-    """Sources from the upper halves, the result into one."""
+    """The sources are upper halves, and the result goes to one."""
     seen = set()
     for name, result, sources, function, more in rows:
         if name in seen or name not in possible["op_sel"] or "after" in more or name.startswith(("v_pk", "v_dot")):
@@ -99,7 +99,7 @@ def chosen_kernels(rows, possible, register):
 
 
 def packed_kernels(packed, possible):
-    """Two numbers of 16 bits with clamp; signs of integers are refused, and clamp of products and shifts."""
+    """Packed 16-bit instructions with clamp; integer signs are refused, and so is clamp of products and shifts."""
     for name, kind, count, function in packed:
         texts = ", ".join(("v10", "v12", "v14")[:count])
         saturates = kind in n.FLOATS or name.startswith(("v_pk_add", "v_pk_sub", "v_pk_mad", "v_pk_max", "v_pk_min"))
@@ -118,7 +118,7 @@ def packed_kernels(packed, possible):
 
 
 def pair_kernels(possible):
-    """Of two f32: v_pk_add_f32 and the like, with signs, clamp and the other of two registers."""
+    """Two f32: v_pk_add_f32 and the like, with signs, clamp, and either register of each pair."""
     functions = {"v_pk_add_f32": (2, lambda a, b: n.fused(a, 1.0, b, "f32") if a else a + b),
                  "v_pk_mul_f32": (2, lambda a, b: n.rounded(Fraction(a) * Fraction(b), "f32")
                                   if math.isfinite(a) and math.isfinite(b) and a and b else a * b),

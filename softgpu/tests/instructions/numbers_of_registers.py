@@ -1,4 +1,4 @@
-"""Numbers as registers have them, and exact rounding, with nothing of the engine's."""
+"""Numbers as registers hold them, and exact rounding, independent of the engine."""
 import math
 import struct
 from fractions import Fraction
@@ -13,7 +13,7 @@ def size_of(kind):
 
 
 def value_of(bits, kind):
-    """What the lowest bits mean: kinds are b32, u16, i64, f32 and the like."""
+    """The value of the lowest bits; kinds are b32, u16, i64, f32 and the like."""
     bits &= (1 << size_of(kind)) - 1
     if kind in FLOATS:
         _, _, number, word = FLOATS[kind]
@@ -22,7 +22,7 @@ def value_of(bits, kind):
 
 
 def bits_of(value, kind):
-    """Integers wrap around; a float is one that the format has."""
+    """Integers wrap around; a float must be representable in the format."""
     if kind not in FLOATS:
         return value & (1 << size_of(kind)) - 1
     _, _, number, word = FLOATS[kind]
@@ -30,7 +30,7 @@ def bits_of(value, kind):
 
 
 def rounded(value, kind, cut=False):
-    """The nearest number that the format has, the even one of two; or, cut, the next towards zero."""
+    """Rounds to the nearest representable number, ties to even; or, with cut, towards zero."""
     if isinstance(value, float) and (not math.isfinite(value) or value == 0):
         return value
     if value == 0:
@@ -67,7 +67,7 @@ def apart(a, b, c, kind):
 
 
 def order(value):
-    """Key by which -0 is less than 0."""
+    """A sort key that puts -0 before 0."""
     return value, math.copysign(1, value)
 
 
@@ -90,5 +90,5 @@ def clamped(value, low, high):
 
 
 def parts(word, bits, is_signed=False):
-    """The parts of 32 bits, the lowest first."""
+    """The 32-bit parts, the lowest first."""
     return [value_of(word >> n, f"{'i' if is_signed else 'u'}{bits}") for n in range(0, 32, bits)]

@@ -1,9 +1,9 @@
 """The table of vector instructions, which integer_rows.py and float_rows.py fill from the definitions in AMD's guides
 to the Vega and CDNA 2 instruction sets.
 
-Each row: name, kinds of the destination and the sources, and a function of the sources as numbers. A float is
-what the function rounded. Of a destination of 16 bits `keep` says that the upper half stays; `into` that the
-function gets the old destination as its last argument; `near` how many units in the last place it may be off."""
+Each row: name, kinds of the destination and the sources, and a function of the sources as numbers, which rounds
+floats itself. `keep` says that a 16-bit destination keeps its upper half; `into`, that the function gets the old
+destination as its last argument; `near`, by how many units in the last place the result may be off."""
 from fractions import Fraction
 
 M16, M32 = 0xffff, (1 << 32) - 1
@@ -24,5 +24,5 @@ def two(low, high):
 
 
 def nearest(value):
-    """The integer nearest to a fraction, the even one of two."""
+    """The integer nearest to a fraction, ties to even."""
     return round(Fraction(value))

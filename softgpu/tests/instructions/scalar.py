@@ -32,7 +32,7 @@ def cut_signed(value, how, bits):
 
 
 def first(text, digit):
-    """Where the digit is first; -1 where it is not."""
+    """The first place of the digit; -1 if there is none."""
     return text.find(digit) & M32
 
 

@@ -1,5 +1,5 @@
-"""Kernels of one vector instruction each, with what it must give: those of the table (rows.py), packed ones, with
-carries, and a few that are like no other."""
+"""Kernels of one vector instruction each, with the expected result: those of the table (rows.py), packed ones, ones
+with carries, and a few special ones."""
 import math
 from fractions import Fraction
 
@@ -122,7 +122,7 @@ def row_kernel(name, result, sources, function, more):
 
 
 def modified_kernels(possible):
-    """[as kernels(), and whether it must be refused]"""
+    """[as from kernels(), and whether it must be refused]"""
     made = [row_kernel(*each) for each in modified.modified_rows(ROWS, possible)]
     made += [(*each, False) for each in modified.chosen_kernels(ROWS, possible, register)]
     made += modified.packed_kernels(PACKED, possible)
@@ -132,7 +132,7 @@ def modified_kernels(possible):
 
 
 def kernels():
-    """[(name, code, check, kinds of A, B, C and the destination)]; check is one lane's."""
+    """[(name, code, check, kinds of A, B, C and the destination)]; check applies to one lane."""
     made = [row_kernel(*each)[:4] for each in ROWS]
     for name, kind, count, function in PACKED:
         for low, high, negated in ((0, 7, 0), (5, 2, 3)):
@@ -147,14 +147,14 @@ def kernels():
 
 
 def same(found, wanted, kind):
-    """Whether bits are a number, of which NaN has many forms."""
+    """Whether bits encode a number; NaN has many encodings."""
     if kind in n.FLOATS and wanted != wanted:
         return n.value_of(found, kind) != n.value_of(found, kind)
     return found & (1 << n.size_of(kind)) - 1 == n.bits_of(wanted, kind)
 
 
 def is_near(found, wanted, kind, more):
-    """What hardware approximates may be off by so many units in the last place, or by `least`."""
+    """Approximations may be off by that many units in the last place, or by `least`."""
     got = n.value_of(found, kind) if "near" in more else n.NAN
     if not math.isfinite(got) or not math.isfinite(wanted):
         return False

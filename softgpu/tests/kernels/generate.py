@@ -3,11 +3,10 @@
 
   generate.py --seed 7 --kernels 8 --out DIR   writes DIR/kernels.hip and DIR/expected.cpp
 
-The kernel is ordinary HIP: one thread of control for each work item. The host program is the same
-text of statements executed in lock-step: each statement for all items of a group before the next,
-under masks, with nothing of the way softgpu runs kernels. All values are defined: no overflow of
-signed integers, no division by zero, no race, no use of what an atomic returned.
-"""
+The kernel is ordinary HIP: one thread of control for each work item. The host program executes the same statements in
+lock-step: each statement for all items of a group before the next, under masks, and shares nothing with the way
+softgpu runs kernels. All values are defined: no signed overflow, no division by zero, no race, no use of an atomic's
+result."""
 import argparse
 import os
 import random

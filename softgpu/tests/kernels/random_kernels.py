@@ -34,7 +34,8 @@ WRONG = {
 
 
 def run(command):
-    """Exit status and output. What ran too long, with all that it started, has no status."""
+    """Exit status and output. The status is None if the command, or what it started, was killed after the time
+    limit."""
     with subprocess.Popen(["prlimit", f"--cpu={CPU_LIMIT_S}", *command], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
         try:
@@ -47,25 +48,25 @@ def run(command):
 
 
 def oracle(args, header):
-    """How host programs are compiled: as plainly as can be. `header` is a folder for the compiled header, which is
-    half of the work."""
+    """The command to compile host programs, without optimisation. `header` is the folder of the precompiled header,
+    which saves half of the work."""
     return [args.cxx, "-std=c++20", "-O0", "-w", "-ffp-contract=off", "-rdynamic", f"-I{header}", f"-I{HERE}",
             f"-I{SOFTGPU}", f"-I{os.path.join(SOFTGPU, '..', 'src')}"]
 
 
 def clang_version():
-    """Of hipcc's clang: 15."""
+    """The major version of hipcc's clang, such as 15."""
     found = re.search(r"clang version (\d+)", run(["hipcc", "--version"])[1])
     return int(found[1]) if found else 0
 
 
 def takes_groups_for_whole(version):
-    """HIP has no part of a work group, and clang relies on that; later ones have an option for it."""
+    """HIP has no partial work groups, and these clangs rely on that; later ones have an option for it."""
     return 16 <= version < 18
 
 
 def prints_its_code(args, device, sources):
-    """clang 17 has instructions without a register in what it has not optimised, and dies where it prints them."""
+    """clang 17 emits instructions without a register in unoptimised code, and crashes when it prints them."""
     status, output = run(["hipcc", *device, f"--offload-arch={args.arch}", "--cuda-device-only", "-S", *sources,
                           "-o", "/dev/null"])
     return status == 0 or "AMDGPU Assembly Printer" not in output

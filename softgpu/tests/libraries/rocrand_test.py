@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""AMD's librocrand, as Debian ships it, on the software GPU's engine of machine code: every number against
-generators written here from their published definitions.
+"""Runs AMD's librocrand, as packaged by Debian, on the software GPU's machine-code engine, and compares every number
+with generators written here from their published definitions.
 
     rocrand_test.py SOFTGPU PROGRAM
 
@@ -38,7 +38,7 @@ def as_float(value):
 
 
 def in_turns(threads, count):
-    """What `threads` generators give that take turns; each is a function without arguments."""
+    """The numbers of `threads` generators that take turns; each is a function without arguments."""
     return [threads[i % len(threads)]() for i in range(count)]
 
 
@@ -56,7 +56,7 @@ def philox(first_block, count, seed=SEED):
 
 
 class Xorwow:
-    """Marsaglia's xorwow (2003), of which each thread has a subsequence of 2^67 numbers."""
+    """Marsaglia's xorwow (2003); each thread has a subsequence of 2^67 numbers."""
     THREADS = 131072
 
     def __init__(self, state, weyl):
@@ -114,7 +114,7 @@ class Xorwow:
 
 
 class Mrg32k3a:
-    """L'Ecuyer's MRG32k3a (1999), of which each thread has a subsequence of 2^76 numbers."""
+    """L'Ecuyer's MRG32k3a (1999); each thread has a subsequence of 2^76 numbers."""
     M1, M2 = 4294967087, 4294944443
     A1 = ((0, 1, 0), (0, 0, 1), (-810728, 1403580, 0))
     A2 = ((0, 1, 0), (0, 0, 1), (-1370589, 0, 527612))
@@ -204,7 +204,7 @@ def library_path():
 
 
 def poisson_by_inversion(words, mean):
-    """The least number whose share of the distribution, with all below, is a word's."""
+    """The smallest number whose cumulative share of the distribution reaches the word's."""
     shares, below, count = [], 0.0, 0
     while below < 1 - 2**-40:
         below += math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
@@ -249,14 +249,14 @@ class Rocrand(unittest.TestCase):
         self.assertEqual(first.tolist(), [block() for block in Mtgp32.of_blocks(20) for _ in range(threads)])
 
     def test_small_integers(self):
-        """Their bits are those of the generator's words, from the lowest on."""
+        """Smaller integers are parts of the generator's words, from the lowest bits on."""
         for kind in ("char", "short"):
             found, _ = made(kind, PHILOX, 10_000)
             self.assertEqual(found.tolist(), philox(0, 10_000))
 
     def test_poisson(self):
-        """A sequence that is not random is changed by inversion, value by value; of the others the
-        distribution is what counts."""
+        """Quasi-random sequences are transformed by inversion, value by value; for the others, the distribution
+        counts."""
         for mean in (0.5, 10.0, 150.0):
             found, _ = made(f"poisson:{mean}", SOBOL32, 20_000)
             # Not the first, whose quantile is 0: its value depends on where the library's table

@@ -7,7 +7,7 @@
 
 namespace sonde::cpu {
 
-// Call once. False: nobody wants these stacks.
+// Call once. False if launch stacks are not wanted.
 bool prepare_launches(const struct sonde_agent* agent, uint32_t own_module);
 
 }  // namespace sonde::cpu

@@ -1,4 +1,4 @@
-// Start-up, and the begin and end of threads and processes: libc functions that are interposed
+// Start-up, and the start and end of threads and processes: libc functions that are interposed
 // because the backend is preloaded.
 #include <dlfcn.h>
 #include <pthread.h>

@@ -79,7 +79,7 @@ void frame_begin_v3(const Domain* domain, const Id* id) {
 void frame_end_v3(const Domain* domain, const Id* id) {
   end(domain, kFrame, id != nullptr ? *id : kNoId);
 }
-// A frame that is submitted when it is over (libomp's parallel regions), with the values that
+// A frame that is submitted after it has ended (libomp's parallel regions), with the values that
 // get_timestamp() returned at its begin and end. 0 and kNoTime mean unknown.
 void frame_submit_v3(const Domain* domain, const Id*, unsigned long long begin_ticks,
                      unsigned long long end_ticks) {

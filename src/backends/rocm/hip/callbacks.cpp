@@ -1,4 +1,4 @@
-// HIP's own callbacks, of ROCm 5.2 and before: one for the begin and end of every call, and one for
+// HIP's own callbacks, of ROCm 5.2 and before: one for the start and end of every call, and one for
 // the ops that calls launch.
 //
 // The runtime asks the activity callback for memory for the arguments, calls the API callback with

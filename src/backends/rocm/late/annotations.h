@@ -9,7 +9,7 @@ namespace sonde::late {
 struct Annotations {
   bool nvtx, itt;  // such objects exist, and their markers are recorded
 };
-// Takes the wanted kinds. Searches the data of all objects: call at the begin, when there are new
+// Takes the wanted kinds. Searches the data of all objects: call at the start, when there are new
 // objects, and while annotations_wait().
 Annotations find_annotations(bool nvtx, bool itt);
 // Whether some objects have not set their pointers yet.

@@ -1,8 +1,5 @@
-"""The agent of this process as this backend calls it, or nothing when the program is not recorded.
-
-The layout is the beginning of struct sonde_agent in include/sonde/backend.h;
-tests/support/python_api_test.py compares the two.
-"""
+"""The agent of this process, or None if the program is not recorded. The layout is the beginning of struct
+sonde_agent in include/sonde/backend.h; tests/support/python_api_test.py compares the two."""
 
 import ctypes
 
@@ -21,7 +18,7 @@ def _call(result, *arguments):
 
 
 class Agent(ctypes.Structure):
-    """Functions that this backend has no use for are pointers."""
+    """Functions that this backend does not use are plain pointers."""
 
     _fields_ = [
         ("abi", _u32),

@@ -1,8 +1,6 @@
-"""What happens once torch is there: operators, natively or through Python, scopes and modules.
-
-SONDE_TORCH chooses: auto (the default), native, python, modules (no operators), off. Only on
-request is it Python that records operators: that costs many times as much, and can be noticed.
-"""
+"""Started once torch is imported: records operators, natively or through Python, scopes and modules. SONDE_TORCH
+chooses: auto (the default), native, python, modules (no operators), off. Python records operators only on request: it
+costs many times as much, and the program can notice it."""
 
 import importlib.util
 import os

@@ -1,8 +1,7 @@
 """The time that each nn.Module takes, as ranges "nn.Module: ResNet.layer1.0.conv1 (Conv2d)".
 
-Global hooks, before and after a module's forward. There is no hook for a module that raises: what
-its hook before began is thrown away when a module around it ends.
-"""
+Global hooks, before and after a module's forward. There is no hook for a module that raises: the range that its
+pre-hook began is dropped when an enclosing module ends."""
 
 import threading
 import warnings
@@ -12,7 +11,7 @@ _DEEPEST = 1000  # open modules of a thread, beyond which exceptions must have l
 
 
 class _Names:
-    """What to call a module: its path from the outermost module that was called, and its class."""
+    """A module's name: its path from the outermost called module, and its class."""
 
     def __init__(self):
         self._known = {}  # by id: a weak reference and the text. A module may be unhashable.
@@ -50,13 +49,14 @@ class _Thread(threading.local):
 
 
 def _is_compiling(torch):
-    """A function that torch.compile evaluates while it traces a program; None before torch 2."""
+    """torch.compiler.is_compiling, which torch.compile evaluates while it traces; None before torch 2."""
     compiler = getattr(torch, "compiler", None)
     return getattr(compiler, "is_compiling", None)
 
 
 def _keep_quiet(torch):
-    """A compiled module warns its user of global hooks (torch 2.7 and later). Ours change nothing."""
+    """Suppresses the warning about global hooks that compiled modules give (torch 2.7 and later): ours change
+    nothing."""
     any_hook = getattr(torch.nn.modules.module, "_has_any_global_hook", None)
     if any_hook is None or any_hook():
         return  # the program's own hooks may raise

@@ -1,4 +1,4 @@
-"""Operators through libsonde-torch.so, where the program's libtorch is the one it was built for."""
+"""Operators through libsonde-torch.so, if it was built for the program's libtorch."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ def _is_loaded(name):
 
 
 def start(torch):
-    """None, or why it cannot be."""
+    """None, or why operators cannot be recorded natively."""
     if not build.VERSION:
         return "Sonde was built without libtorch's headers"
     version = re.match(r"\d+\.\d+\.\d+", str(torch.__version__))

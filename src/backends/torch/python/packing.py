@@ -1,5 +1,5 @@
-"""The inputs of an operator as the words of a call: sizes and types as Kineto names them
-(include/sonde/backend.h, kinds L and N; what native.py's library does in C++)."""
+"""Packs the inputs of an operator as the words of a call: sizes and types as Kineto names them
+(include/sonde/backend.h, kinds L and N; native.py's library does the same in C++)."""
 
 import ctypes
 
@@ -11,7 +11,7 @@ _NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32":
 
 
 def key_of(inputs, tensor):
-    """What decides how inputs are packed, as something that can be hashed."""
+    """A hashable key of everything that the packed form depends on."""
     return tuple([_key(value, tensor) for value in inputs])
 
 
@@ -38,7 +38,7 @@ def _varint(value):
 
 
 def _packed(value):
-    """Of a number, or of a list or tuple of such."""
+    """The key of a number, or of a list or tuple of numbers."""
     if isinstance(value, (list, tuple)):
         return _varint(len(value) << 1 | 1) + b"".join(_packed(item) for item in value)
     return _varint(int(value) << 1)

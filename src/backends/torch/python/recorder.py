@@ -1,4 +1,4 @@
-"""What this backend records, as the agent takes it."""
+"""Passes what this backend records to the agent."""
 
 from _sonde_torch import agent
 
@@ -36,6 +36,6 @@ class Recorder:
 
 
 def find():
-    """The Recorder, or None where this program is not recorded."""
+    """The Recorder, or None if this program is not recorded."""
     table = agent.find()
     return Recorder(table) if table is not None else None

@@ -1,5 +1,5 @@
-"""`with record_function(...)`, which is also how torch.profiler marks its steps, where operators
-are not recorded natively."""
+"""`with record_function(...)`, with which torch.profiler also marks its steps, if operators are not recorded
+natively."""
 
 import functools
 

@@ -19,7 +19,7 @@ def _hide(folder):
 
 
 class _TorchFinder(object):
-    """First of the finders until torch is imported: torch's own module is told when it is there."""
+    """The first finder until torch is imported; starts the hook once torch's module has been executed."""
 
     def __init__(self, folder):
         self._hook = os.path.join(os.path.dirname(folder), "torch", "hook.py")
@@ -64,7 +64,7 @@ class _TorchFinder(object):
 
 
 def _trace_calls(folder, which):
-    """sonde record --python-trace: the interpreter calls libsonde-python.so at each call and return."""
+    """For sonde record --python-trace: makes the interpreter call libsonde-python.so at each call and return."""
     if sys.version_info < (3, 8) or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return
     import ctypes
@@ -83,8 +83,8 @@ def _trace_calls(folder, which):
 
 
 def _probe():
-    """Asks libsonde-agent.so whether it finds this function where it looks for frames of Python. It answers
-    the question, which is no variable, by taking Python frames or leaving them."""
+    """Lets libsonde-agent.so check whether it finds this function where it looks for Python frames. The name is not a
+    real variable; the agent reacts by taking Python frames or not."""
     frame = sys._getframe()
     os.unsetenv("SONDE_PYTHON_PROBE:%d:%d" % (frame.f_code.co_firstlineno, frame.f_lasti))
 
