@@ -31,7 +31,7 @@ bool is_overread(const GroupCheck::Use& use, uint64_t wrong) {
   return wrong % 4 != 0 || (use.kind.bytes == 16 && begin % 16 == 0 && wrong == begin + 12);
 }
 
-// The byte that a lane stores, `byte` bytes behind its address. High-half stores take the upper
+// The byte that a lane stores, `byte` bytes after its address. High-half stores take the upper
 // half.
 uint8_t stored_byte(const GroupCheck::Use& use, unsigned lane, uint64_t byte) {
   const sonde::gpu::Format format = use.op.opcode->format;

@@ -108,7 +108,7 @@ constexpr u32 kTwoOverPi[] = {
 #include "isa/two_over_pi.inc"
 };
 
-// 53 bits of 2/pi, from bit `first` behind the point on. Hardware has as many bits.
+// 53 bits of 2/pi, from bit `first` after the point on. Hardware has as many bits.
 constexpr int kBitsOfTwoOverPi = 1201;
 u64 bits_of_two_over_pi(int first) {
   u64 made = 0;

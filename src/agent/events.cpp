@@ -416,7 +416,7 @@ uint64_t pack(int16_t low, int16_t high) {
   return static_cast<uint16_t>(low) | uint64_t{static_cast<uint16_t>(high)} << 16;
 }
 
-// The words of OpRecord behind its header, one member at a time: the caller has just stored them,
+// The words of OpRecord after its header, one member at a time: the caller has just stored them,
 // and a wider load over several of them would defeat store forwarding.
 void pack_op(wire::Packer& packer, const sonde_op& op) {
   packer.add(pack(op.kind, op.queue), pack(op.clock, static_cast<uint32_t>(op.status)));

@@ -38,7 +38,7 @@ void store_release(T& target, V value) {
   std::atomic_ref(target).store(static_cast<T>(value), std::memory_order_release);
 }
 
-// Keeps later stores behind earlier ones. A release store would not do: later stores may pass it.
+// Keeps later stores after earlier ones. A release store would not do: later stores may pass it.
 inline void keep_stores_behind() { __atomic_thread_fence(__ATOMIC_RELEASE); }
 
 // Zeroed private memory, or nullptr.

@@ -33,7 +33,7 @@ uint32_t define_text(DefinitionBuffer<T>& buffer, wire::RecordType type, uint64_
   return try_define(&buffer.record.header);
 }
 
-// Writes a record and its stack's frames behind it.
+// Writes a record, followed by its stack's frames.
 template <typename T>
 int write_stack(T record, wire::RecordType type, const sonde_stack& stack) {
   if (!recording()) return 1;

@@ -22,7 +22,7 @@ struct InjectItem {
   size_t value_length;
 };
 
-// Reads the item at `cursor` and moves `cursor` behind it; false at the end. Malformed items are
+// Reads the item at `cursor` and moves `cursor` past it; false at the end. Malformed items are
 // skipped.
 inline bool next_inject_item(const char** cursor, InjectItem* item) {
   while (**cursor != '\0') {

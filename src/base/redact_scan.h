@@ -1,4 +1,4 @@
-// The parts of a text that redact.cpp looks at: words, values behind names, URLs. Every function
+// The parts of a text that redact.cpp looks at: words, values after names, URLs. Every function
 // takes time linear in the text it passes over.
 #pragma once
 
@@ -16,7 +16,7 @@ using Word = Part;
 // The next run of letters, digits, '_', '-' and '.' from `at` on; empty if there is none.
 Word next_word(std::string_view text, size_t at);
 
-// The value behind a name: "=x", ": x", "\": \"x\"" and the like; behind "--name" also the next
+// The value after a name: "=x", ": x", "\": \"x\"" and the like; after "--name" also the next
 // word. Empty if there is none.
 Part value_behind(std::string_view text, Word name);
 

@@ -158,7 +158,7 @@ class Reader {
       group = group * ((grid[axis] + size - 1) / size) + ids[axis];
     }
     const auto reason = info<uint32_t>(wave, dbgapi::kStopReason);
-    // For a wave stopped by a trap, the library reports the instruction behind s_trap.
+    // For a wave stopped by a trap, the library reports the instruction after s_trap.
     const bool trapped = (reason & (dbgapi::kTrap | dbgapi::kAssertTrap | dbgapi::kDebugTrap)) != 0;
     const uint64_t pc = info<uint64_t>(wave, dbgapi::kPc) - (trapped ? 4 : 0);
     const auto hex = [&](const char* name) { return number_of(found(registers, name)); };

@@ -65,7 +65,7 @@ TEST_F(CollectivesTest, NamesTheRankThatHasNotCome) {
   EXPECT_EQ(text(2), "0 waits");  // process 2 is not in a call
 }
 
-// RCCL's calls return at once, so calls behind the one that waits are made, too.
+// RCCL's calls return at once, so later calls than the one that waits are made, too.
 TEST_F(CollectivesTest, TheFirstCallThatSomebodyHasNotMadeIsIt) {
   for (int rank = 0; rank < kRanks; ++rank) {
     wire::Board& board = process(100 + rank);

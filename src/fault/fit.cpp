@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostLabel = 16;  // "  likely cause  "
 constexpr size_t kLeastRoom = 32;
 
-// The column behind a label ("  likely cause  ", "  because       ") or an argument's number;
+// The column after a label ("  likely cause  ", "  because       ") or an argument's number;
 // otherwise 4 columns more than the line's own indent.
 size_t indent_of(const std::string& line, size_t begin) {
   const size_t gap = line.find("  ", begin);

@@ -28,7 +28,7 @@ struct Allocation {
 // The position of an address relative to an allocation.
 struct Place {
   size_t allocation = 0;  // index into the report's list
-  int64_t offset = 0;     // from its begin; may be before or behind it
+  int64_t offset = 0;     // from its start; may be before or after it
 };
 
 struct Argument {

@@ -187,7 +187,7 @@ QueueWait Finder::wait_of(size_t queue, const Packet& packet) {
   return wait;
 }
 
-// Finds the first barrier whose signals have not come: nothing behind it has begun.
+// Finds the first barrier whose signals have not come: nothing after it has begun.
 void Finder::find_held(size_t queue) {
   const auto& packets = queues_[queue];
   for (size_t i = 0; i < packets.size(); ++i) {

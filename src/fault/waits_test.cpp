@@ -142,7 +142,7 @@ TEST_F(WaitsTest, LeavesOutBarriersThatAreOver) {
   EXPECT_TRUE(find().queues.empty());
   values_[0x10] = 1;
   EXPECT_EQ(find().queues.size(), 1U);
-  board_->queues[0].consumed = 4;  // something behind it has ended
+  board_->queues[0].consumed = 4;  // something after it has ended
   EXPECT_TRUE(find().queues.empty());
   board_->queues[0].consumed = 3;
   dispatch(1, 0, 0x10);  // with the signal at 1, only the later packet is unfinished
@@ -153,7 +153,7 @@ TEST_F(WaitsTest, LeavesOutBarriersThatAreOver) {
   EXPECT_TRUE(find().queues.empty());
 }
 
-// Without a signal of its own, and with nothing behind it, it may have completed long ago.
+// Without a signal of its own, and with nothing after it, it may have completed long ago.
 TEST_F(WaitsTest, DoubtsTheLastThatWasHeardOfAQueue) {
   values_ = {{0x20, 1}};
   barrier(0, 0, {0x20}, 0);

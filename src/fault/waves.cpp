@@ -199,7 +199,7 @@ void each_sample(const std::string& path, const std::function<void(const PcSampl
   }
 }
 
-// Reads whole lines from `from` on, and moves `from` behind them.
+// Reads whole lines from `from` on, and moves `from` past them.
 template <typename Wanted>
 static std::vector<Wave> read_new(const std::string& path, size_t& from, const Wanted& wanted) {
   std::vector<Wave> waves;

@@ -38,7 +38,7 @@ struct PcSample {
 void each_sample(const std::string& path, const std::function<void(const PcSample&)>& visit);
 
 // Waves of all processes with a --check finding after which the program continues. Reads whole
-// lines from `from` on, and moves `from` behind them.
+// lines from `from` on, and moves `from` past them.
 std::vector<Wave> read_findings(const std::string& path, size_t& from);
 
 // The same for waves that stopped at a memory fault.

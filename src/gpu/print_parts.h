@@ -12,7 +12,7 @@ std::string operand_text(const Operand& operand, uint32_t literal, bool is_doubl
 // A scalar operand that is not in the table: an offset or base of memory instructions.
 std::string scalar_text(uint16_t number, uint8_t count = 1);
 
-// The text behind the mnemonic, without the space: of scalar and of memory instructions.
+// The text after the mnemonic, without the space: of scalar and of memory instructions.
 std::string scalar_operands(const Instruction& instruction);
 std::string memory_operands(const Instruction& instruction);
 

@@ -25,7 +25,7 @@ class Cells {
   int columns() const { return columns_; }
   int rows() const { return rows_; }
   // Writes text into a row, at most `width` cells and never past the edge; characters that take no
-  // cell or two become '?'. Returns the column behind the text.
+  // cell or two become '?'. Returns the column after the text.
   int put(int row, int column, std::string_view text, Style style = Style::kPlain,
           int width = 1 << 20);
   void put_right(int row, int column, int width, std::string_view text,

@@ -93,7 +93,7 @@ std::optional<uint64_t> own_text_bytes(const Record& record) {
   }
 }
 
-// The text a record carries behind its `fixed` bytes; false if it does not fit.
+// The text a record carries after its `fixed` bytes; false if it does not fit.
 bool own_text(Record& record, uint64_t fixed, uint64_t bytes) {
   const auto length = own_text_bytes(record);
   if (!length) return true;

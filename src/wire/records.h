@@ -100,7 +100,7 @@ static_assert(sizeof(OpRecord) % 8 == 0);
 // Calls and operations as the agent writes them; the decoder shows them as kCall with kArguments,
 // and as kOp. header.flags = number of values, which follow packed (pack.h).
 //   kPackedCall: header.id = function; begin, end - begin, correlation, result, the arguments
-//   kPackedOp: header.id = kernel name; the words of OpRecord behind the header
+//   kPackedOp: header.id = kernel name; the words of OpRecord after the header
 constexpr uint64_t kCallValues = 4, kMostArguments = 96;
 constexpr uint64_t kOpValues = (sizeof(OpRecord) - sizeof(RecordHeader)) / 8;
 

@@ -66,7 +66,7 @@ std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view
   return number ? std::optional(std::pair{*number, name.substr(dash + 1)}) : std::nullopt;
 }
 
-// Calls visit(path, number, text behind the dash) for each file whose name has that form.
+// Calls visit(path, number, text after the dash) for each file whose name has that form.
 template <typename Visit>
 void each_numbered(const std::string& folder, char prefix, const Visit& visit) {
   std::error_code error;

@@ -59,7 +59,7 @@ bool is_vdso(const Line& line) {
   return line.path_bytes == 6 && memcmp(line.path, "[vdso]", 6) == 0;
 }
 
-// Merges a file's mappings, which are adjacent, with its .bss in between or behind them.
+// Merges a file's mappings, which are adjacent, with its .bss in between or after them.
 class Files {
  public:
   Files(TakeFile take, void* context) : take_(take), context_(context) {}

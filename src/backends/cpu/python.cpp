@@ -98,7 +98,7 @@ char* put_utf8(char* place, uint32_t c) {
 constexpr uint32_t kMostText = 1000;  // characters of a name
 
 // The state of a string begins with its interned flag: 2 bits, or 16 in early versions of 3.14. The
-// bits behind it form a valid kind only for the right one of the two.
+// bits after it form a valid kind only for the right one of the two.
 bool is_compact(uint32_t state) {
   const uint32_t kind = state & 7;
   return (state >> 3 & 1) != 0 && (kind == 1 || kind == 2 || kind == 4);

@@ -12,7 +12,7 @@ namespace sonde::cpu {
 enum class FrameChain : uint8_t {
   kObjects,     // a frame object per call, each with a C frame
   kEntryMarks,  // several calls share a C frame; the outermost of them is marked as its entry
-  kEntryFrames  // the same, with an extra entry frame on the C stack behind them
+  kEntryFrames  // the same, with an extra entry frame on the C stack after them
 };
 
 struct PythonLayout {

@@ -34,7 +34,7 @@ enum class Role : uint8_t {
 struct Parameter {
   Kind kind;
   Role role;
-  uint16_t offset;  // in the callback's data, behind the header
+  uint16_t offset;  // in the callback's data, after the header
 };
 
 enum class Category : uint8_t {

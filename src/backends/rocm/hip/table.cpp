@@ -41,7 +41,7 @@ constexpr Place kPlaces[] = {
 #undef Y
 };
 
-// Two versions have this many entries, in a different order behind the first 445.
+// Two versions have this many entries, in a different order after the first 445.
 constexpr size_t kTwoOrders = 461, kSameInAll = 445;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // ROCm 5.3.1 to 7: one callback for calls and ops (hipRegisterTracerCallback).
 //
 // For a call, the runtime asks the callback whether to trace it, and gets two functions for its
-// begin and end, which are passed the arguments. These functions are stored behind the call's data,
+// begin and end, which are passed the arguments. These functions are stored after the call's data,
 // whose size depends on the version: for a version with an unknown size, ops are traced but calls
 // are not.
 #include <dlfcn.h>

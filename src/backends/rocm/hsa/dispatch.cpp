@@ -93,7 +93,7 @@ bool takes_signal(const DispatchPacket& packet) {
 }
 
 // Passes on a packet that is not an op. After many packets whose completion is not tracked, also
-// tracks this one, or a barrier behind it, to learn how far the device has come.
+// tracks this one, or a later barrier, to learn how far the device has come.
 void pass_on(Queue* queue, DispatchPacket packet) {
   if (packet.completion.handle != 0) settle(packet.completion);
   const bool probe = queue->written - queue->last_tracked >= queue->size / 4;

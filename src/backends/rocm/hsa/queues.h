@@ -54,7 +54,7 @@ struct Queue {
   uint32_t place;  // index on the board
   // Written by the packet handler.
   std::atomic<uint64_t> written;  // packets written to the hardware queue, ever
-  uint64_t last_tracked;          // position behind the last packet whose completion is tracked
+  uint64_t last_tracked;          // position after the last packet whose completion is tracked
   Dispatch* free;
   Dispatch* last;         // end of the list of dispatches
   DispatchPacket* batch;  // what one call of the handler passes on
