@@ -164,7 +164,7 @@ TEST(Defects, zero_length_events) {
 }
 
 // The reasons of gaps, each told apart from the next one.
-// What a profiler draws of a marker, or of a wait, over the device's own time is no second call.
+// What a profiler draws of a marker, or of a wait, over the device's own time is not a second call.
 TEST(Defects, annotations_of_the_device_are_no_calls) {
   trace::TraceBuilder rows;
   rows.add(ApiRow{"user_annotation", "ProfilerStep#6", 0, 40});

@@ -13,7 +13,7 @@ struct Period {
   int count = 0;        // 0 = for ever
 };
 
-// Nothing if it is no period.
+// Nothing if it is not a period.
 std::optional<Period> parse_period(std::string_view text);
 
 }  // namespace sonde::cli

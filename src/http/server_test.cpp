@@ -255,7 +255,7 @@ TEST_F(HttpServer, EndsARequestThatTakesTooLong) {
   const int64_t begin_ns = monotonic_now_ns();
   Client slow(port()), body(port()), quiet(port());
   body.send(request("POST /", "Content-Type: application/json\r\nContent-Length: 9\r\n") + "{");
-  for (const char c : std::string("GET / HT")) {  // a byte now and then is no progress
+  for (const char c : std::string("GET / HT")) {  // a byte now and then is not progress
     slow.send(std::string(1, c));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }

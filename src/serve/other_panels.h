@@ -1,4 +1,4 @@
-// Panels of commands that are no analyses of the list: info, sol and roofline. Private to
+// Panels of commands that are not analyses of the list: info, sol and roofline. Private to
 // src/serve.
 #pragma once
 

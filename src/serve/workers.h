@@ -1,5 +1,5 @@
 // Analyses in processes of their own: one that takes too much memory or time is ended, and the
-// server goes on. A helper process is forked at the start, while there are no threads, and forks a
+// server goes on. A helper process is forked at the start, while there are not threads, and forks a
 // worker for each job. Used by api.h.
 #pragma once
 

@@ -9,7 +9,7 @@
 
 namespace sonde::store {
 
-// kCopy also has maps, unmaps and migrations. kOther is no kernel, whatever its name: barriers,
+// kCopy also has maps, unmaps and migrations. kOther is not a kernel, whatever its name: barriers,
 // host functions, and what a backend calls other. kUnknown is any other type.
 enum class OpClass : uint8_t { kKernel, kCopy, kFill, kOther, kUnknown };
 

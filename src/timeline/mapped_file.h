@@ -15,7 +15,7 @@ namespace sonde::timeline {
 class MappedFile {
  public:
   MappedFile() = default;
-  // The whole file; an empty one is no memory.
+  // The whole file; an empty one maps no memory.
   static Result<MappedFile> map(int fd, bool writable, const std::string& path);
   MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
   MappedFile& operator=(MappedFile&& other) noexcept {

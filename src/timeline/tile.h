@@ -10,8 +10,8 @@
 //                  from the first byte, u64 events that start in the tile, u64 busy ns of the tile
 //   bins           u32 count (events that start in the bin), u32 row and u32 name of the event
 //                  that has most of the bin, f32 start and f32 duration of it in bins from the
-//                  tile's begin, u16 bin, u16 busy in 1/65535 of the bin, not 0 if busy at all
-//   events         f64 start in ns from the tile's begin, f64 duration in ns, u32 row, u32 name
+//                  tile's start, u16 bin, u16 busy in 1/65535 of the bin, not 0 if busy at all
+//   events         f64 start in ns from the tile's start, f64 duration in ns, u32 row, u32 name
 #pragma once
 
 #include <cstdint>

@@ -146,7 +146,7 @@ Status load_op_details(store::Database& database, const Request& request, Trace&
                          });
 }
 
-// Values that are no finite numbers are left out; of every flavour that has the table.
+// Values that are not finite numbers are left out; of every flavour that has the table.
 Status load_op_counters(store::Database& database, NameTable& names, Trace& trace) {
   SONDE_ASSIGN(const bool any, database.has_table("rocpd_counter"));
   if (!any) return ok_status();

@@ -26,7 +26,7 @@ TraceBuilder marked() {
     rows.add(ApiRow{"user_annotation", "ProfilerStep#" + std::to_string(step), step * 100,
                     step * 100 + 80});
   }
-  rows.add(ApiRow{"cuda_runtime", "load", 2000, 2001});  // a call is no marker
+  rows.add(ApiRow{"cuda_runtime", "load", 2000, 2001});  // a call is not a marker
   rows.add(OpRow{"gemm_a", 510, 520});
   rows.add(OpRow{"gemm_b", 610, 690});
   rows.add(OpRow{"gemm_c", 700, 701, kNone, 0, 0, "CopyHostToDevice"});

@@ -162,8 +162,8 @@ Steps steps_of_period(const Trace& trace) {
 
 }  // namespace
 
-// The shortest, or one that is no multiple of it and leaves a quarter of its differences or fewer:
-// many equal layers are not the step, though most of it is they.
+// The shortest, or one that is not a multiple of it and leaves a quarter of its differences or
+// fewer: many equal layers are not the step, though most of it is they.
 size_t period_of(std::span<const NameId> sequence) {
   constexpr size_t kLeast = 24;  // kernels
   constexpr size_t kTail = 8;    // the last few, which were there before at a period's distance

@@ -68,7 +68,7 @@ TEST(Steps, ThePeriodIsTheShortest) {
   }
 }
 
-// A token of a language model: 80 layers of 6 or 12 kernels, and 4 kernels that are no layer.
+// A token of a language model: 80 layers of 6 or 12 kernels, and 4 kernels outside of layers.
 TEST(Steps, LayersAreNoSteps) {
   for (const size_t kernels : {6u, 12u, 24u}) {
     std::vector<NameId> sequence;

@@ -35,7 +35,7 @@ class OtherWork {
     }
   }
 
-  // Whether its GPU did such work for most of the time from `from_ns` to the operation's begin, and
+  // Whether its GPU did such work for most of the time from `from_ns` to the operation's start, and
   // that is longer than a launch usually takes.
   bool explains(size_t op, int64_t from_ns) const {
     constexpr int64_t kUsualNs = 30'000;  // as sonde idle --latency

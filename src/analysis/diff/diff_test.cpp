@@ -87,7 +87,7 @@ TEST(Diff, VerdictExplainedAndRenamedOperators) {
                    "aten::cudnn_convolution|40|140"}));
 }
 
-// A helper waits in one frame from begin to end, and its time says nothing of the GPU. The thread
+// A helper waits in one frame from start to end, and its time says nothing of the GPU. The thread
 // that launches is asked first; then that with more calls; the helper has what is left.
 TEST(Diff, IdleTimeIsOfTheThreadThatLaunches) {
   trace::TraceBuilder rows = program("aten::miopen_convolution", "k", 40);
@@ -113,7 +113,7 @@ TEST(Diff, IdleTimeInADataLoaderIsExplained) {
   EXPECT_EQ(parts.nothing_ns, 5);
 }
 
-// What a name begins with is no word that operators share.
+// What a name begins with is not a word that operators share.
 TEST(Diff, OperatorsOfOneNamespaceAreNotRenamed) {
   const report::Report report =
       compare(program("autograd::evaluate_function: MeanBackward0", "k", 40),

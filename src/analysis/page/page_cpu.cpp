@@ -12,7 +12,7 @@ using namespace report::columns;
 using report::Kind;
 using report::Section;
 
-// Lines are no names of functions, which text would shorten.
+// Lines are not function names, which text would shorten.
 Section samples_section(const char* key, const char* title, Kind kind,
                         const std::vector<SampleTotal>& totals, int64_t whole_ns) {
   Section section{.key = key, .title = title};

@@ -21,7 +21,7 @@ struct GpuPeak {
   std::array<double, kPrecisions> matrix{}, vector{};
 
   bool fits(std::string_view device) const;
-  // TFLOP/s for work on elements of this type; nullopt if there is no figure. What is no matrix
+  // TFLOP/s for work on elements of this type; nullopt if there is no figure. What is not a matrix
   // product is done in fp32 unless it is fp64.
   std::optional<double> compute(Precision precision, bool on_matrix_units) const;
 };

@@ -1,5 +1,5 @@
 // The inputs of an operator of PyTorch as its trace recorded them: sizes, strides, element types
-// and the values of what is no tensor. Used by the performance models.
+// and the values of what is not a tensor. Used by the performance models.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ struct SampleTotal {
 
 struct SampleTotals {
   std::vector<SampleTotal> functions;  // the innermost; the largest first, equal ones by name
-  std::vector<SampleTotal> lines;      // the innermost of Python that is no library's
+  std::vector<SampleTotal> lines;      // the innermost of Python that is not a library's
   int64_t samples = 0, cpu_ns = 0;     // of all that took CPU time
   int64_t import_ns = 0;               // within Python's import system
 };

@@ -15,7 +15,7 @@ namespace sonde::exporting {
 
 class ViewerNumbers {
  public:
-  // Numbers that are no real process's begin here. Linux gives out at most 2^22.
+  // Numbers that are not a real process's begin here. Linux gives out at most 2^22.
   static constexpr int64_t kFirstFree = 1'000'000'000;
 
   explicit ViewerNumbers(const Events& events);

@@ -13,7 +13,7 @@
 
 namespace sonde::exporting {
 
-// Which way a copy went. Types that are no copy between host and device (fills, maps) keep their
+// Which way a copy went. Types that are not copies between host and device (fills, maps) keep their
 // .rpd name and stay on the device.
 struct CopyDirection {
   std::string_view type;  // rocpd_op.opType

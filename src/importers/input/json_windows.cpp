@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kFront = 1;                     // room for the [ of a window
 constexpr size_t kMaxFrame = size_t{64} << 20;   // of what stands around the events
-constexpr size_t kMaxEvent = size_t{256} << 20;  // more is no event but broken JSON
+constexpr size_t kMaxEvent = size_t{256} << 20;  // more is not an event but broken JSON
 constexpr size_t kGrowth = 64;                   // at least, of a window without a whole event
 constexpr size_t kMostKey = 64;                  // bytes; no array that is wanted has a longer one
 constexpr size_t kMostOpen = 64;                 // brackets; none that is wanted is deeper

@@ -9,7 +9,7 @@
 namespace sonde::importers {
 
 // Calls `take(key, value)` for each member of a JSON object; a text comes without its quotes, all
-// else as it stands in the file. An object that is no valid JSON ends early.
+// else as it stands in the file. An object that is not valid JSON ends early.
 void each_argument(std::string_view object,
                    const std::function<void(std::string_view key, std::string_view value)>& take);
 

@@ -351,7 +351,7 @@ error_code EventParser::Impl::parse_event(od::object& object, uint32_t offset) {
   return simdjson::SUCCESS;
 }
 
-// The whole window at once. False if something in it is no valid JSON.
+// The whole window at once. False if something in it is not valid JSON.
 bool EventParser::Impl::parse_array(std::string_view text) {
   od::document document;
   od::array array;

@@ -48,7 +48,7 @@ struct Event {
   // Texts are views of the window, or of EventBatch::texts, without their quotes and escapes.
   std::string_view name, category_text, id;
   std::string_view args;                // the JSON object as it stands in the file; "" = none
-  std::string_view pid_text, tid_text;  // where they are no numbers
+  std::string_view pid_text, tid_text;  // where they are not numbers
   int64_t pid = 0, tid = 0;
   int64_t ts = 0, dur = 0;  // ns
   uint32_t offset = 0;      // of the event in the window
@@ -71,7 +71,7 @@ struct EventProblems {
   Problem not_objects;  // numbers or texts among the events; left out
   Problem bad_text;     // invalid UTF-8 or control characters; repaired
   Problem twice;        // a key twice; the last one counts
-  Problem bad_time;     // ts or dur are no numbers, or too large
+  Problem bad_time;     // ts or dur are not numbers, or too large
   Problem not_json;     // NaN or Infinity in the arguments; null instead
 };
 

@@ -74,7 +74,7 @@ Frame parse_frame(std::string_view json) {
     if (starts_with_any(key, {"cuda_", "cupti_"})) frame.is_nvidia = true;
     frame.notes.emplace_back(key, text_of(value));
   }
-  if (monotonic) frame.base_ns = realtime_ns;  // the base is no time of day
+  if (monotonic) frame.base_ns = realtime_ns;  // the base is not a time of day
   return frame;
 }
 

@@ -26,7 +26,7 @@ struct Frame {
   bool own_numbers = false;  // devices are numbered as those of operations: Sonde's recordings
   bool is_amd = false, is_nvidia = false;                  // the versions it names say so
   std::vector<std::pair<std::string, std::string>> notes;  // all that is there, as JSON
-  bool broken = false;                                     // it is no valid JSON
+  bool broken = false;                                     // it is not valid JSON
 };
 
 Frame parse_frame(std::string_view json);

@@ -56,7 +56,7 @@ TEST(Kineto, OneBrokenEventCostsNoOther) {
                                          event("b", "") + R"(,{"ph":"X"},)" + event("c", "")));
   ASSERT_EQ(made.sink.apis.size(), 3u);
   EXPECT_EQ(made.sink.apis[2].name, "c");
-  EXPECT_EQ(total(made.tally.skipped()), 4u);  // broken, two that are no events, one without ts
+  EXPECT_EQ(total(made.tally.skipped()), 4u);  // broken, two that are not events, one without ts
 }
 
 TEST(Kineto, NumbersThatAreNone) {

@@ -22,7 +22,7 @@ class SondeTrace {
   bool take_metadata(const Event& event);
 
   bool is_ours() const { return ours_; }
-  bool is_recorded() const { return recorded_; }  // it is no export of an import
+  bool is_recorded() const { return recorded_; }  // it is not an export of an import
   int64_t origin_ns() const { return origin_ns_; }
 
   // The event at the time and on the thread that it had.
@@ -43,7 +43,7 @@ class SondeTrace {
   OpFacts restore(const Event& event, Sink& sink, Op& row, LaunchArgs& launch);
   // A value of a monitor; false if it is a counter of a program.
   bool sample(const Event& event, Sink& sink) const;
-  // The id that an arrow of another tool had, where it was no number; its own otherwise. Valid
+  // The id that an arrow of another tool had, where it was not a number; its own otherwise. Valid
   // until the next call.
   std::string_view flow_id(const Event& event);
 

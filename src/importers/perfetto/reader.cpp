@@ -18,8 +18,8 @@ constexpr uint32_t kCategoryIid = 3, kAnnotation = 4, kLegacyEvent = 6, kType = 
                    kOldFlowEnd = 42, kRealCounterValue = 44, kFlow = 47, kFlowEnd = 48,
                    kCallStack = 55, kCallStackIid = 56, kGpuCorrelation = 3000;
 
-// What a packet may hold that is no data of the program: its own fields, and what the recorder says
-// about itself.
+// What a packet may hold that is not data of the program: its own fields, and what the recorder
+// says about itself.
 bool about_the_recording(uint32_t field) {
   switch (field) {
     case kTimestamp:

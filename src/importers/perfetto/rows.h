@@ -1,5 +1,5 @@
 // PerfettoRows: passes a PerfettoModel to a sink: calls and markers track by track, then the
-// operations with their launches, the counters, and the arrows that are no launches. rows.cpp has
+// operations with their launches, the counters, and the arrows that are not launches. rows.cpp has
 // the slices, ops.cpp what devices did.
 #pragma once
 

@@ -9,7 +9,8 @@ namespace sonde::importers {
 namespace {
 
 constexpr int kMaxDepth = 64;  // of tracks below tracks
-// Rows of a track that is no thread: numbers that no thread has, as for texts in Chrome's traces.
+// Rows of a track that is not a thread: numbers that no thread has, as for texts in Chrome's
+// traces.
 constexpr int64_t kFirstTrackTid = -1000;
 
 // rocprofv3 names the tracks of its threads "THREAD 0 (4711)".

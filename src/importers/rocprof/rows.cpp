@@ -12,7 +12,7 @@ namespace sonde::importers {
 
 namespace {
 
-// Columns of a kernel's row that are no counters, and those of them that have no place of their
+// Columns of a kernel's row that are not counters, and those of them that have no place of their
 // own.
 constexpr std::string_view kFacts[] = {
     "Index",      "KernelName", "gpu-id", "queue-id", "queue-index", "pid",        "tid",

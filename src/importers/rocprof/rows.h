@@ -15,7 +15,7 @@
 
 namespace sonde::importers {
 
-// One record: its fields by name. "None" and an empty text are no value.
+// One record: its fields by name. "None" and an empty text are not values.
 class RocprofRecord {
  public:
   void clear() { used_ = 0; }

@@ -1,4 +1,4 @@
-// An .rpd as a file to import: how `sonde merge` brings recordings together. It is no entry of
+// An .rpd as a file to import: how `sonde merge` brings recordings together. It is not an entry of
 // all_importers(), because every command reads an .rpd as it is.
 #pragma once
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kDevicePrefix = "/device:";
 constexpr std::string_view kStreamPrefix = "Stream #";
-constexpr int64_t kFirstLineTid = -1000;  // of lines that are no threads
+constexpr int64_t kFirstLineTid = -1000;  // of lines that are not threads
 // Times of the day in ns are beyond this since 2001.
 constexpr int64_t kSurelyRealtimeNs = 1'000'000'000'000'000'000;
 constexpr size_t kMostBytes = size_t{8} << 30;

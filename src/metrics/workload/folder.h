@@ -1,6 +1,6 @@
 // Reads the folders that rocprof-compute (Omniperf) writes: sysinfo.csv, pmc_perf.csv in its wide
 // form (a column for each counter) or long one (a row for each), the passes beside it,
-// roofline.csv. Nothing in the folder is written. Data that is wrong is skipped and told in
+// roofline.csv. Nothing in the folder is written. Data that is wrong is skipped and reported in
 // Workload::warnings.
 #pragma once
 

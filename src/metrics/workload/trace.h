@@ -14,7 +14,7 @@ namespace sonde::metrics {
 // What of a trace is needed.
 trace::Request workload_request();
 // `model` names the GPU where the trace does not, and goes before what it says; "" = what it says.
-// A counter that was read in parts is their sum. Fails where there are no counters.
+// A counter that was read in parts is their sum. Fails where there are not counters.
 Result<Workload> workload_of(const trace::Trace& trace, const std::string& model);
 // That of a file, with what it says of kernels beside counters: registers, sizes of launches,
 // channels of the L2, roofs. They are columns of the names that a folder of rocprof-compute has.
