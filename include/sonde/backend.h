@@ -76,12 +76,12 @@ struct sonde_device {
 
 struct sonde_queue {
   uint32_t device; /* from define_device */
-  uint32_t flags;  /* bit 0: out of order; bit 1: the program itself asked for profiling */
+  uint32_t flags;  /* bit 0: out of order; bit 1: the program itself enabled profiling */
   uint64_t handle; /* the runtime's handle, as the program sees it */
   uint64_t context;
 };
 
-/* One finished operation of a device. All times are values of `clock`; 0 = not known. */
+/* One finished operation of a device. All times are values of `clock`; 0 = unknown. */
 struct sonde_op {
   uint32_t kind;  /* enum sonde_op_kind */
   uint32_t name;  /* intern()ed kernel name, or 0 */
@@ -101,7 +101,7 @@ struct sonde_op {
   uint64_t stream;                /* as the launching call names it */
 };
 
-/* What a call asked to be copied, however many operations the runtime makes of it. */
+/* The copy that a call requested, however many operations the runtime splits it into. */
 struct sonde_copy_request {
   uint64_t correlation; /* of the call, which has not ended yet */
   uint32_t kind;        /* enum sonde_op_kind: one of the copies */
@@ -125,7 +125,7 @@ struct sonde_op_counter {
   uint32_t name;  /* intern()ed */
   uint32_t queue; /* of the op */
   uint64_t start; /* of the op */
-  uint32_t pass;  /* the run that it was counted in */
+  uint32_t pass;  /* the run in which it was counted */
   uint32_t count;
   const struct sonde_counter_value* values;
 };
@@ -184,7 +184,7 @@ struct sonde_call {
 
 struct sonde_agent {
   uint32_t abi;  /* SONDE_AGENT_ABI */
-  uint32_t size; /* sizeof(struct sonde_agent) of the agent: a later one may have more at its end */
+  uint32_t size; /* sizeof(struct sonde_agent) of the agent; later versions append members */
 
   /* 1 while events are wanted. Cheap; the recording functions check it themselves. */
   int (*recording)(void);
@@ -262,9 +262,9 @@ struct sonde_agent {
   uint32_t (*define_module)(const struct sonde_module* module);
   uint32_t (*define_code)(const struct sonde_code* code);
 
-  /* Whether to look at blocked threads, too. */
+  /* Whether to sample blocked threads, too. */
   int (*sample_blocked)(void);
-  /* Registers `take`, to be called at the begin of each call that launches work, in the
+  /* Registers `take`, to be called at the start of each call that launches work, in the
    * launching thread and before the call's begin is read. Returns 0, and registers nothing, if
    * nobody wants these stacks. `take` may call the functions of this table. */
   int (*take_launch_stacks)(void (*take)(uint64_t correlation));

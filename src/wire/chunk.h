@@ -186,7 +186,7 @@ struct SessionControl {
   uint64_t pid_namespace;   // the recorder's; 0: unknown
   uint32_t system_error;    // errno behind kSystem
   uint32_t sample_hz;       // how often each thread is sampled per second of CPU time; 0: not
-  uint32_t sample_blocked;  // 1: blocked threads are looked at as well
+  uint32_t sample_blocked;  // 1: blocked threads are sampled, too
   uint32_t launch_stacks;   // 1: calls that launch work take their stack
   uint32_t asked;           // enum Asked: written by others than the recorder
   uint32_t obeyed;          // the last `asked` that the recorder obeyed

@@ -36,7 +36,7 @@ void wait_softgpu_yield(Item* i) { i->group->api->yield(i); }
 uint64_t pure_amdgcn_s_memtime(void) { return __builtin_ia32_rdtsc(); }
 uint64_t item_amdgcn_s_memrealtime(Item* i) { return i->group->api->clock_ns() / 10; }
 
-/* All items of a group, one after the other: the template that softgpu-lower copies for each
+/* All items of a group, one after another: the template that softgpu-lower copies for each
  * kernel whose items do not wait for each other, with that kernel in place of softgpu_item. */
 void softgpu_item(Item* item);
 void softgpu_run_group(struct SoftgpuGroup* restrict group) {
