@@ -7,7 +7,7 @@
 namespace sonde::analysis {
 namespace {
 
-// From the quote at `begin` to behind the one that ends the text.
+// From the quote at `begin` past the one that ends the text.
 size_t end_of_text(std::string_view args, size_t begin) {
   for (size_t i = begin + 1; i < args.size(); ++i) {
     if (args[i] == '\\') {
@@ -19,7 +19,7 @@ size_t end_of_text(std::string_view args, size_t begin) {
   return args.size();
 }
 
-// From the bracket at `begin` to behind the one that closes it.
+// From the bracket at `begin` past the one that closes it.
 size_t end_of_list(std::string_view args, size_t begin) {
   int open = 0;
   for (size_t i = begin; i < args.size(); ++i) {

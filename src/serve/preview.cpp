@@ -49,7 +49,7 @@ Result<Sampled> sample(store::Database& database, const std::string& view,
       SONDE_ASSIGN(const bool found, next.step());
       if (!found && !any) last_id = last;
       if (!found) break;
-      // Where ids have holes, the next place is behind them, and there are fewer rows.
+      // If ids have holes, the next place is after them, and there are fewer rows.
       if (!any) id = next.integer(0);
       const Sample one = {next.integer(1), std::max(next.integer(1), next.integer(2)),
                           next.integer(3), next.integer(4)};

@@ -25,7 +25,7 @@ class ClockTrack {
     int64_t monotonic_ns;
     int64_t uncertainty_ns;
   };
-  // The newest `count` snapshots in use, and the way back: they go behind what is older here.
+  // The newest `count` snapshots in use, and the way back: they go after older ones here.
   std::vector<Knot> newest(size_t count) const;
   void restore(const std::vector<Knot>& knots);
 

@@ -58,7 +58,7 @@ TEST(NamedWindow, OneOfSeveralRanges) {
   EXPECT_NE(found("marker:ProfilerStep#1", rows).find("nothing in"), std::string::npos);
 }
 
-// What a step launched runs when it runs, in it or behind it.
+// What a step launched runs in it or after it.
 TEST(NamedWindow, WhatAStepLaunched) {
   TraceBuilder rows;
   for (int64_t step = 0; step < 3; ++step) {

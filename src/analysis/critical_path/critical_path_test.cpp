@@ -88,8 +88,8 @@ TEST(CriticalPath, ACallThatReturnsWhileTheQueueRuns) {
   EXPECT_TRUE(find_waits(trace, order_of_ops(trace)).calls.empty());
 }
 
-// The queue begins k2 2 ns before it ends k1, which k2 was behind since 20: the time until then is
-// that of k1, not of the launch. k3 begins as k2 ends, rounded.
+// The queue begins k2 2 ns before it ends k1, for which k2 had waited since 20: the time until then
+// is that of k1, not of the launch. k3 begins as k2 ends, rounded.
 TEST(CriticalPath, TheNextOfAQueueBeginsBeforeTheEnd) {
   trace::TraceBuilder rows;
   const int first = rows.add(runtime("hipLaunchKernel", 0, 10));
@@ -218,7 +218,7 @@ TEST(CriticalPath, WorkOfAnotherThread) {
                                    "span|begin of optimizer|end of optimizer|40"}));
 }
 
-// With records of synchronisation: stream 2 waits for an event that was recorded behind k1, and not
+// With records of synchronisation: stream 2 waits for an event that was recorded after k1, and not
 // for k3, which was launched into stream 1 later.
 TEST(CriticalPath, StreamsThatWaitForEvents) {
   trace::TraceBuilder rows;

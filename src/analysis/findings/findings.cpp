@@ -26,7 +26,7 @@ std::vector<const Rule*> all_rules() {
   return rules;
 }
 
-// Words in lines of a width, the first behind `label`, the others below it.
+// Words in lines of a width, the first after `label`, the others below it.
 std::string indented(const std::string& label, std::string_view text) {
   constexpr size_t kIndent = 27, kWidth = 95;
   std::string line = "    " + label;

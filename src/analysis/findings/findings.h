@@ -62,7 +62,7 @@ std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double le
 // All of them, also those that could save nothing if they dominate.
 std::vector<Finding> all_findings_of(std::span<const trace::Trace> traces);
 // What `sonde check` lists: puts those that could save less than `least_percentage` and do not
-// dominate behind the others, and returns how many come before them.
+// dominate after the others, and returns how many come before them.
 size_t put_small_behind(std::vector<Finding>& findings, double least_percentage);
 constexpr double kLeastPercentage = 5;  // where nothing else is asked for
 

@@ -24,7 +24,7 @@ constexpr const char* kSetting = "resetcomputepartition";
 constexpr const char* kSettingValue = "setcomputepartition";
 constexpr const char* kNotShown = "showunreservablepages";
 
-// What stands behind --showmeminfo, --device and --showpidgpus: each takes several values.
+// What follows --showmeminfo, --device and --showpidgpus: each takes several values.
 struct Lists {
   std::vector<std::string> memory;
   std::vector<int64_t> devices, pids;

@@ -123,7 +123,7 @@ class HttplibServer : public Server, private httplib::Server {
   }
 
   // Everything but POST ends here; those who are not let in end here too, with the connection,
-  // since there may be a body behind.
+  // since a body may follow.
   HandlerResponse before(const httplib::Request& request, httplib::Response& response) {
     const Verdict verdict = judge(head_of(request), rules_);
     if (verdict.kind == Verdict::Kind::kRefuse) {

@@ -3,7 +3,7 @@
 namespace sonde::importers {
 
 bool close_json(std::string& document) {
-  std::string open, open_at_end;  // brackets that close what is open: now, and behind `end`
+  std::string open, open_at_end;  // brackets that close what is open: now, and after `end`
   size_t end = 0;
   bool in_string = false;
   for (size_t i = 0; i < document.size(); ++i) {

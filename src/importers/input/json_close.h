@@ -1,4 +1,4 @@
-// close_json(): a JSON document that breaks off, cut behind its last whole object or array and
+// close_json(): a JSON document that breaks off, cut after its last whole object or array and
 // closed there. Used by importers that read a document at once.
 #pragma once
 

@@ -17,7 +17,7 @@
 
 namespace sonde::importers {
 
-// "[{...}, {...}]", with room behind it for a parser that reads ahead.
+// "[{...}, {...}]", with room after it for a parser that reads ahead.
 struct JsonWindow {
   static constexpr size_t kPadding = 64;
 

@@ -43,7 +43,7 @@ constexpr NamedCategory kCategories[] = {
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-// A number or word as it stands in the text, without the blanks behind it.
+// A number or word as it stands in the text, without the blanks after it.
 std::string_view trimmed(std::string_view token) {
   while (!token.empty() && is_blank(token.back())) token.remove_suffix(1);
   return token;
@@ -394,7 +394,7 @@ error_code EventParser::Impl::parse_one(std::string_view text, uint32_t offset) 
 
 namespace {
 
-// The end of the element that begins at `at`: behind its closing bracket, or before the next comma.
+// The end of the element that begins at `at`: after its closing bracket, or before the next comma.
 size_t element_end(std::string_view text, size_t at) {
   int depth = 0;
   bool in_string = false;

@@ -33,7 +33,7 @@ struct LoggedReturn {
 };
 std::optional<LoggedReturn> parse_return(std::string_view message);
 
-// The value behind `key` ("grid=", "HWq=") up to one of `ends`, without blanks around it; "" if the
+// The value after `key` ("grid=", "HWq=") up to one of `ends`, without blanks around it; "" if the
 // key is not there.
 std::string_view value_after(std::string_view message, std::string_view key,
                              std::string_view ends = ", )");

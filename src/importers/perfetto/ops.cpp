@@ -12,7 +12,7 @@ namespace sonde::importers {
 
 namespace {
 
-// The number behind one of these words in the name of a track: 4 and 2 of "COMPUTE Agent [4] QUEUE
+// The number after one of these words in the name of a track: 4 and 2 of "COMPUTE Agent [4] QUEUE
 // [2] GPU", 0 and 3 of "GPU Kernel Dispatch [0] Queue 3". -1 if there is none.
 int64_t number_after(std::string_view track, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {

@@ -17,7 +17,7 @@ constexpr uint32_t kPacket = 1, kCompressedPackets = 50, kZstdCompressedPackets 
 // The compressed packets in `packet`; "" if it has none.
 std::string_view compressed_part(std::string_view packet, uint32_t& field) {
   ProtoReader reader(packet);
-  // They are alone in their packet, or behind the little that the service adds to it.
+  // They are alone in their packet, or after the little that the service adds to it.
   for (int i = 0; i < 8 && reader.next(); ++i) {
     field = reader.field();
     if (field == kCompressedPackets || field == kZstdCompressedPackets) return reader.bytes();

@@ -17,8 +17,8 @@ struct Known {
   std::string_view domain;
 };
 
-// Categories of rocprofv3, and behind "rocm_" those of ROCm Systems Profiler, and of Sonde. What
-// Sonde calls "kernel", "copy" and "op" is an operation only if it says which device it ran on.
+// Categories of rocprofv3, of ROCm Systems Profiler (after "rocm_"), and of Sonde. What Sonde calls
+// "kernel", "copy" and "op" is an operation only if it says which device it ran on.
 constexpr Known kCategories[] = {
     {"hip_api", Kind::kCall, "hip"},
     {"hsa_api", Kind::kCall, "hsa"},

@@ -226,7 +226,7 @@ Status ProcessReader::take(JsonWindow window, const std::string& frame) {
     begin();
     return read(window);
   }
-  held_.push_back(std::move(window));  // this file has its words behind its records
+  held_.push_back(std::move(window));  // this file has its words after its records
   return ok_status();
 }
 

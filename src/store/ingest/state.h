@@ -60,7 +60,7 @@ struct LaunchStack {
   int64_t stack_id = 0, truncated = 0;
 };
 
-// An op that is in the file, for the counters that come behind it.
+// An op that is in the file, for the counters that come after it.
 struct KnownOp {
   int64_t op_id = 0;  // 0: none
   uint64_t start = 0;
