@@ -48,7 +48,7 @@ std::string open_library(Library& library) {
   if (handle == nullptr) {
     const char* const why = dlerror();
     return fmt::format(
-        "they need AMD's debugger library, which is not there ({}): apt-get install "
+        "they need AMD's debugger library, which is missing ({}): apt-get install "
         "librocm-dbgapi0, from Debian 13 on; sonde debug --softgpu has those of the software GPU",
         why != nullptr ? why : dbgapi::kLibrary);
   }

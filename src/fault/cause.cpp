@@ -93,7 +93,7 @@ void after_free(FaultReport& report, const Place& place) {
   report.cause = fmt::format("use after free: {} touches {}", kernel_text(report),
                              buffer_text(report, place.allocation));
   report.evidence = fmt::format(
-      "address {:#x} is {} from its begin, and it was freed {} before the fault{}", report.address,
+      "address {:#x} is {} from its start, and it was freed {} before the fault{}", report.address,
       bytes_text(static_cast<uint64_t>(place.offset)),
       format_duration(report.time_ns - allocation.freed_ns), where.empty() ? "" : " in " + where);
 }
@@ -110,7 +110,7 @@ void null_pointer(FaultReport& report) {
   report.cause =
       fmt::format("null pointer: {} touches address {:#x}{}", kernel_text(report), report.address,
                   which.empty() ? "" : ", and its " + which + " is null");
-  report.evidence = fmt::format("addresses below {} belong to nobody", format_size(kNearNull));
+  report.evidence = fmt::format("nothing is mapped below {}", format_size(kNearNull));
 }
 
 void inside(FaultReport& report, const Place& place) {
@@ -125,7 +125,7 @@ void inside(FaultReport& report, const Place& place) {
     report.cause = fmt::format("{} may not touch {} as it does: {}", kernel_text(report), buffer,
                                report.reason);
   }
-  report.evidence = fmt::format("address {:#x} lies within it, {} from its begin", report.address,
+  report.evidence = fmt::format("address {:#x} lies within it, {} from its start", report.address,
                                 bytes_text(static_cast<uint64_t>(place.offset)));
 }
 
@@ -149,14 +149,14 @@ void unknown_address(FaultReport& report) {
   if (report.host_mapped && !pointer.empty()) {
     report.cause = fmt::format(
         "host pointer without registration: {} touches {:#x}, which is memory "
-        "of the program that no GPU was told of, as is its {}",
+        "of the program that is not registered with a GPU, as is its {}",
         kernel_text(report), report.address, pointer);
     report.evidence =
         "the program has memory at this address, and no allocation for a GPU contains it";
     report.advice = "allocate it with hipMalloc or hipHostMalloc, or register it (hipHostRegister)";
     return;
   }
-  report.cause = fmt::format("{} uses an address that belongs to nothing: {:#x}",
+  report.cause = fmt::format("{} uses an address outside all allocations: {:#x}",
                              kernel_text(report), report.address);
   report.evidence =
       report.host_mapped
@@ -251,7 +251,7 @@ const WaveGroup* stopped(const FaultReport& report) {
 
 std::string evidence_of_waves(const FaultReport& report) {
   const WaveGroup* group = stopped(report);
-  if (group == nullptr) return "the runtime's error of the queue: " + report.reason;
+  if (group == nullptr) return "the runtime's queue error: " + report.reason;
   return fmt::format("{} {} at {:#x} ({})", group->waves.size(),
                      group->waves.size() == 1 ? "wave stopped" : "waves stopped", group->pc,
                      group->instruction);
@@ -273,8 +273,8 @@ void aperture_violation(FaultReport& report) {
       fmt::format("{}{}, {}", what, kernel_text(report), violation_text(*report.violation));
   if (report.violation->kind != Kind::kOutsidePrivate) return;
   report.advice =
-      "an index beyond a local array, or a recursion: hipDeviceSetLimit(hipLimitStackSize) gives a "
-      "kernel whose stack the compiler does not know more of it";
+      "an index beyond a local array, or a recursion: hipDeviceSetLimit(hipLimitStackSize) gives "
+      "kernels of unknown stack size a larger stack";
 }
 
 void trap(FaultReport& report) {
@@ -306,7 +306,7 @@ void queue_error(FaultReport& report) {
       break;
     case kInvalidPacket:
       report.cause =
-          "the queue holds a packet that is none: it was overwritten, or its header came "
+          "the queue holds an invalid packet: it was overwritten, or its header was written "
           "before the rest of it";
       break;
     case kInvalidIsa:
@@ -342,9 +342,9 @@ bool memory_of_call(FaultReport& report) {
     }
     const uint64_t end = offset + report.call_bytes;
     if (end <= allocation.bytes) continue;
-    report.cause = fmt::format("out of bounds by {}: {}, over the end of {}",
+    report.cause = fmt::format("out of bounds by {}: {}, past the end of {}",
                                bytes_text(end - allocation.bytes), what, buffer);
-    report.evidence = fmt::format("it begins {} from the buffer's begin", bytes_text(offset));
+    report.evidence = fmt::format("it begins {} from the buffer's start", bytes_text(offset));
     return true;
   }
   return false;

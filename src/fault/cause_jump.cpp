@@ -28,8 +28,8 @@ bool jump_cause(FaultReport& report) {
                              to == 0 ? "null function pointer" : "wrong function pointer",
                              kernel_text(report), to);
   report.advice =
-      "a table of functions that nobody filled, or a function whose address the host has taken: on the "
-      "GPU it has another";
+      "a function table that was not filled, or a function whose address the host has taken: on "
+      "the GPU it has another";
   return true;
 }
 

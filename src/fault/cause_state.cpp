@@ -28,7 +28,7 @@ bool state_of_queues(FaultReport& report) {
     return false;
   }
   report.cause = wait_text(*certain);
-  report.evidence = "no dispatch runs, and nothing behind that packet has begun";
+  report.evidence = "no dispatch runs, and nothing after that packet has begun";
   return true;
 }
 
@@ -83,7 +83,7 @@ void state_cause(FaultReport& report) {
   } else {
     report.cause = fmt::format("{}, the oldest in flight, has not ended, or waits itself",
                                kernel_text(report));
-    report.evidence = "which of the two it is cannot be told here: " + report.no_waits;
+    report.evidence = "this report cannot tell which of the two: " + report.no_waits;
   }
   report.advice = "sonde debug --softgpu shows where the waves of a kernel are";
 }

@@ -58,7 +58,7 @@ TEST(Cause, BlamesNoFarBufferThatTheKernelDidNotGet) {
   EXPECT_NE(cause_of(report).find("of the buffer of 10,000 bytes"), std::string::npos);  // it did
   report.in_flight[0].arguments.erase(report.in_flight[0].arguments.begin());
   EXPECT_EQ(cause_of(report),
-            "kernel scale(float*, float*) uses an address that belongs to nothing: 0x7f0000302710");
+            "kernel scale(float*, float*) uses an address outside all allocations: 0x7f0000302710");
   report.nearest = Place{0, kBytes + 4};
   EXPECT_NE(cause_of(report).find("4 bytes past the end of the buffer"), std::string::npos);
 }
@@ -75,7 +75,7 @@ TEST(Cause, KnowsThatVariablesAreAtTheEndOfTheirModule) {
             "out of bounds: kernel scale(float*, float*) touches memory 16 bytes past the end of "
             "the variables (__device__, __constant__) of its module");
   report.address = module.base - 16;
-  EXPECT_NE(cause_of(report).find("belongs to nothing"), std::string::npos);
+  EXPECT_NE(cause_of(report).find("outside all allocations"), std::string::npos);
 }
 
 TEST(Cause, AWaveThatFaultedIsNotOneThatRuns) {
@@ -136,7 +136,7 @@ TEST(Cause, KnowsMemoryOfTheHost) {
   // No argument points there: a wild pointer, not the host's.
   report.in_flight[0].arguments[1].word = 0;
   EXPECT_EQ(cause_of(report),
-            "kernel scale(float*, float*) uses an address that belongs to nothing: 0x555500001000");
+            "kernel scale(float*, float*) uses an address outside all allocations: 0x555500001000");
 }
 
 TEST(Cause, ChecksKnowMemoryOfTheHostToo) {

@@ -330,7 +330,7 @@ std::vector<std::string> save_code_objects(CodeObjects& objects, const std::stri
   for (size_t i = 0; i < objects.size(); ++i) {
     OpenObject& object = objects.open(i);
     if (object.bytes.empty()) {
-      failed.push_back(object.facts.uri + ": its bytes are not to be had any more");
+      failed.push_back(object.facts.uri + ": its bytes are no longer available");
       continue;
     }
     const std::string path = folder + "/" + saved_name(object.facts.uri);

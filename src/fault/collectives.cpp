@@ -236,7 +236,7 @@ std::string collective_text(const CollectiveWait& wait) {
                        wait.arrived.size() == 1 ? "waits" : "wait");
   }
   if (wait.unknown.empty()) return fmt::format("all ranks are in {}, {}", call, which);
-  return fmt::format("{} {} in {}, {}; of {} nothing is known here", ranks_text(wait.arrived),
+  return fmt::format("{} {} in {}, {}; nothing is known here about {}", ranks_text(wait.arrived),
                      wait.arrived.size() == 1 ? "is" : "are", call, which,
                      ranks_text(wait.unknown));
 }

@@ -90,17 +90,19 @@ TEST_F(CollectivesTest, ARankThatHasOnlyMadeTheCommunicatorIsLate) {
 
 TEST_F(CollectivesTest, ARankOfAnotherMachineIsNotBlamed) {
   for (int rank = 0; rank < 2; ++rank) call(process(100 + rank), rank, 1, "ncclAllReduce", false);
-  EXPECT_EQ(text(),
-            "ranks 0 and 1 are in ncclAllReduce, call 1 of a communicator of 3 ranks; of rank 2 "
-            "nothing is known here");
+  EXPECT_EQ(
+      text(),
+      "ranks 0 and 1 are in ncclAllReduce, call 1 of a communicator of 3 ranks; nothing is known "
+      "here about rank 2");
 }
 
 TEST_F(CollectivesTest, WhoMakesACommunicatorWaitsAsWell) {
   call(process(100), 0, 0, "ncclCommInitRank", false);
   call(process(101), 1, 0, "ncclCommInitRank", false);
-  EXPECT_EQ(text(),
-            "ranks 0 and 1 are in ncclCommInitRank, which makes a communicator of 3 ranks; of rank "
-            "2 nothing is known here");
+  EXPECT_EQ(
+      text(),
+      "ranks 0 and 1 are in ncclCommInitRank, which makes a communicator of 3 ranks; nothing is "
+      "known here about rank 2");
 }
 
 TEST_F(CollectivesTest, CallsThatDoNotFitTogetherAreTold) {

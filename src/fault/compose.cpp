@@ -22,7 +22,7 @@ namespace sonde::fault {
 namespace {
 
 constexpr uint64_t kMostFinished = 50, kPage = 4096;
-constexpr const char* kUntold = "; the runtime has not told the program, which goes on waiting";
+constexpr const char* kUntold = "; the runtime has not told the program, which keeps waiting";
 
 class Composer {
  public:
@@ -160,7 +160,7 @@ void Composer::describe(const Occasion& occasion) {
   } else if (occasion.kind == Occasion::Kind::kAsked) {
     report_.kind = "state";
     report_.time_ns = occasion.time_ns;
-    report_.title = "what the program's GPUs do, as SIGQUIT asked for";
+    report_.title = "what the program's GPUs are doing, as requested by SIGQUIT";
   } else {
     report_.kind = "HIP error";
     report_.wrong_architecture = wrong_architecture(state_);
@@ -238,7 +238,7 @@ std::string Composer::kept_arguments(uint64_t number, wire::BoardArguments& valu
   const auto kept =
       std::find_if(std::begin(state_.arguments), std::end(state_.arguments),
                    [&](const wire::BoardArguments& entry) { return entry.number == number + 1; });
-  if (kept == std::end(state_.arguments)) return "nobody read them before the program ended";
+  if (kept == std::end(state_.arguments)) return "they were not read before the program ended";
   values = *kept;
   if (kept->error == 0) return {};
   return fmt::format("they could not be read: {}", std::strerror(static_cast<int>(kept->error)));
@@ -369,7 +369,7 @@ void Composer::list_waves(const Occasion& occasion) {
 void Composer::list_waits() {
   if (!is_live_) return;
   if (process_ == nullptr) {
-    report_.no_waits = "nobody looked at the process";
+    report_.no_waits = "the process was not inspected";
     return;
   }
   if (process_->trouble() != 0) {

@@ -46,7 +46,7 @@ void out_of_bounds(FaultReport& report, const std::string& kernel, const std::st
     where = is_before
                 ? fmt::format("{} before {}", bytes_text(near.address - finding.begin), buffer)
             : finding.begin < behind
-                ? "over the end of " + buffer
+                ? "past the end of " + buffer
                 : fmt::format("{} past the end of {}", bytes_text(finding.begin - behind), buffer);
   }
   report.cause = fmt::format("out of bounds{}: {}, {}", by, access_text(finding, kernel), where);
@@ -126,7 +126,7 @@ void finding_cause(FaultReport& report, const std::string& kernel, const std::st
   const CheckFinding& finding = *report.finding;
   if (finding.kind == "race") return race(report, kernel, buffer);
   report.evidence =
-      fmt::format("{} at {:#x} ({}), seen before it was done",
+      fmt::format("{} at {:#x} ({}), detected before the access",
                   finding.is_scalar    ? "it does so for all its lanes"
                   : finding.lanes == 1 ? "1 of its lanes does so"
                                        : fmt::format("{} of its lanes do so", finding.lanes),
@@ -139,7 +139,7 @@ void finding_cause(FaultReport& report, const std::string& kernel, const std::st
   }
   report.cause = fmt::format("uninitialised read: {}, which {}{}", access_text(finding, kernel),
                              finding.is_local ? "no wave of its work group has written"
-                                              : "nobody has written since it was allocated",
+                                              : "nothing has written since it was allocated",
                              buffer.empty() ? "" : ": it lies in " + buffer);
 }
 

@@ -88,7 +88,7 @@ std::string LiveProcess::page_text(uint64_t address) const {
   for (const MemoryMap& map : maps()) {
     if (address < map.begin || address >= map.end) continue;
     return fmt::format("mapped by the process as {}, in {}", map.permissions,
-                       map.path.empty() ? "memory of no file" : map.path);
+                       map.path.empty() ? "anonymous memory" : map.path);
   }
   return "not mapped by the process";
 }

@@ -142,13 +142,12 @@ FaultReport opencl_crash(const wire::ClBoard& board, const std::string& program,
   report.time_ns = time_ns;
   const auto launches = launches_in_flight(board);
   for (const wire::ClLaunch* launch : launches) report.in_flight.push_back(dispatch_of(*launch));
-  report.no_waves = "OpenCL tells of none";
+  report.no_waves = "OpenCL reports none";
   if (launches.empty()) return report;
   report.culprit = 0;
-  report.how_sure =
-      launches.size() == 1
-          ? "the only one that was launched and not over"
-          : fmt::format("the oldest of {} that were launched and not over", launches.size());
+  report.how_sure = launches.size() == 1 ? "the only one launched and not finished"
+                                         : fmt::format("the oldest of {} launched and not finished",
+                                                       launches.size());
   const Dispatch& kernel = report.in_flight[0];
   const std::string arguments = arguments_text(kernel);
   report.cause = fmt::format("kernel {} crashed on {}{}", kernel.name, text_of(launches[0]->device),

@@ -44,7 +44,7 @@ class Text {
     out_ += fmt::format(format, std::forward<A>(values)...) + "\n";
   }
   std::string before(int64_t time_ns) const {
-    if (time_ns == 0 || report_.time_ns == 0) return "at a time that is not known";
+    if (time_ns == 0 || report_.time_ns == 0) return "at an unknown time";
     const int64_t distance = report_.time_ns - time_ns;
     return distance >= 0 ? format_duration(distance) + " before"
                          : format_duration(-distance) + " after";
@@ -100,7 +100,7 @@ void Text::stack(const std::vector<StackFrame>& frames) {
     line("      {}{}", frame.function, where);
   }
   if (frames.size() > kMostFrames) line("      ... and {} more", frames.size() - kMostFrames);
-  if (frames.empty()) line("      its stack is not known");
+  if (frames.empty()) line("      its stack is unknown");
 }
 
 std::string Text::place_text(const Place& place) const {
@@ -108,7 +108,7 @@ std::string Text::place_text(const Place& place) const {
   const auto bytes = static_cast<int64_t>(allocation.bytes);
   const std::string freed = allocation.freed_ns != 0 ? " (freed)" : "";
   const std::string size = format_count(allocation.bytes) + " bytes" + freed;
-  if (place.offset < 0) return fmt::format("{} before the begin of {}", -place.offset, size);
+  if (place.offset < 0) return fmt::format("{} before the start of {}", -place.offset, size);
   if (place.offset >= bytes)
     return fmt::format("{} past the end of {}", place.offset - bytes, size);
   return place.offset == 0 ? size : fmt::format("{} into {}", place.offset, size);
@@ -133,7 +133,7 @@ void Text::address() {
        : allocation.gpu >= 0 ? fmt::format("memory of GPU {}", allocation.gpu)
                              : std::string("memory of the host"));
   line("  allocated {}, by {}", before(allocation.made_ns),
-       allocation.call.empty() ? "a call that is not known" : allocation.call);
+       allocation.call.empty() ? "an unknown call" : allocation.call);
   stack(allocation.made);
   if (allocation.freed_ns == 0) return;
   line("  freed {}", before(allocation.freed_ns));
@@ -173,7 +173,7 @@ void Text::queues() {
     const std::string ahead =
         wait.ahead == 0 ? "" : fmt::format(", behind {} in flight", wait.ahead);
     // The newest packet known of the queue: its signals may have come, and may be in use again.
-    const char* doubt = wait.certain ? "" : ", unless it is over, which nothing behind it tells";
+    const char* doubt = wait.certain ? "" : ", unless it has finished, which no later packet shows";
     line("  queue {} of GPU {}, at packet {}{}, a barrier for {}{}", wait.queue, wait.gpu,
          wait.packet, ahead,
          wait.signals.size() == 1 ? "one signal"
@@ -206,7 +206,7 @@ void Text::threads() {
                        : !thread.call.empty() ? ", in " + thread.call
                        : thread.runs == wire::kThreadStopped ? ", runs"
                                                              : ", blocked";
-    if (thread.runs == wire::kThreadMoves) what += ", which moves while it is looked at";
+    if (thread.runs == wire::kThreadMoves) what += ", which moves while it is inspected";
     line("  {} ({}){}", thread.tid, thread.name, what);
     if (!runs) stack(thread.stack);
   }
@@ -226,8 +226,7 @@ void Text::kernel() {
   line("  packet {} of queue {}, GPU {}, launched {}", dispatch.packet, dispatch.queue,
        dispatch.gpu, before(dispatch.launched_ns));
   if (!dispatch.launch.empty()) {
-    line("  launched by {} from",
-         dispatch.call.empty() ? "a call that is not known" : dispatch.call);
+    line("  launched by {} from", dispatch.call.empty() ? "an unknown call" : dispatch.call);
     stack(dispatch.launch);
   }
   arguments(dispatch, "  ");
@@ -307,7 +306,7 @@ void Text::others() {
   for (size_t i = 0, end = 0; i < report_.finished.size(); i = end) {
     const Dispatch& dispatch = report_.finished[i];
     while (end < report_.finished.size() && same(dispatch, report_.finished[end])) ++end;
-    line("  {}{}, queue {}, GPU {}, seen to be over {}",
+    line("  {}{}, queue {}, GPU {}, found finished {}",
          end - i > 1 ? fmt::format("{} times ", end - i) : "", name_of(dispatch), dispatch.queue,
          dispatch.gpu, before(dispatch.ended_ns));
   }

@@ -272,7 +272,7 @@ bool is_held(const std::vector<QueueWait>& waits, const Dispatch& dispatch) {
 
 std::string signal_text(const AwaitedSignal& signal) {
   const std::string value =
-      signal.value ? fmt::format("value {}", *signal.value) : std::string("its value is not known");
+      signal.value ? fmt::format("value {}", *signal.value) : std::string("its value is unknown");
   std::string text = fmt::format("signal {:#x} ({}), ", signal.handle, value);
   if (signal.by.empty()) {
     return text + "which no packet in flight completes: the host or a copy has to set it";
@@ -300,7 +300,7 @@ std::string wait_text(const QueueWait& wait) {
 std::string cycle_text(const std::vector<QueueWait>& waits, const std::vector<size_t>& cycle) {
   if (cycle.empty()) return {};
   if (cycle.size() == 1) {
-    return fmt::format("queue {} waits for itself: what it waits for stands behind that in it",
+    return fmt::format("queue {} waits for itself: what it waits for comes later in the same queue",
                        waits[cycle[0]].queue);
   }
   std::vector<uint64_t> queues;

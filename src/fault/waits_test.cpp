@@ -91,7 +91,7 @@ TEST_F(WaitsTest, AQueueThatWaitsForWhatStandsBehindIt) {
   values_ = {{0x10, 1}};
   barrier(0, 0, {0x10}, 0);
   dispatch(0, 1, 0x10);
-  EXPECT_EQ(cycle(), "queue 1 waits for itself: what it waits for stands behind that in it");
+  EXPECT_EQ(cycle(), "queue 1 waits for itself: what it waits for comes later in the same queue");
 }
 
 // A kernel before the barrier runs, and its end lets the other queue continue.

@@ -14,8 +14,8 @@ struct FaultReason {
 constexpr FaultReason kFaultReasons[] = {
     {0x1, "page not present"},
     {0x2, "write to a read-only page"},
-    {0x4, "execute of a page that is not executable"},
-    {0x8, "memory that only the host may use"},
+    {0x4, "execution of a non-executable page"},
+    {0x8, "host-only memory"},
     {0x10, "DRAM ECC error"},
     {0x20, "address not exact"},
     {0x40, "SRAM ECC error"},
