@@ -92,14 +92,14 @@ struct Metric {
 
 const std::vector<Metric>& omnistat_metrics() {
   static const std::vector<Metric> kMetrics = {
-      {"rocm_utilization_percentage", "Time in which the GPU was busy, percent", "gauge",
+      {"rocm_utilization_percentage", "Time the GPU was busy, percent", "gauge",
        &Gpu::busy_percent},
-      {"rocm_vram_used_percentage", "Memory of the GPU in use, percent", "gauge", percent_of_vram},
-      {"rocm_vram_total_bytes", "Memory of the GPU, bytes", "gauge", &Gpu::vram_total_bytes},
+      {"rocm_vram_used_percentage", "GPU memory in use, percent", "gauge", percent_of_vram},
+      {"rocm_vram_total_bytes", "GPU memory, bytes", "gauge", &Gpu::vram_total_bytes},
       {"rocm_average_socket_power_watts", "Power, W", "gauge", power_of},
       {"rocm_energy_joules", "Energy since the driver was loaded, J", "counter", &Gpu::energy_j},
-      {"rocm_sclk_clock_mhz", "Clock of the compute units, MHz", "gauge", &Gpu::sclk_mhz},
-      {"rocm_mclk_clock_mhz", "Clock of the memory, MHz", "gauge", &Gpu::mclk_mhz},
+      {"rocm_sclk_clock_mhz", "Compute unit clock, MHz", "gauge", &Gpu::sclk_mhz},
+      {"rocm_mclk_clock_mhz", "Memory clock, MHz", "gauge", &Gpu::mclk_mhz},
       {"rocm_temperature_celsius", "Temperature, C", "gauge", &Gpu::edge_c, {"location", "edge"}},
       {"rocm_temperature_celsius",
        "Temperature, C",
@@ -107,7 +107,7 @@ const std::vector<Metric>& omnistat_metrics() {
        &Gpu::junction_c,
        {"location", "junction"}},
       {"rocm_temperature_memory_celsius",
-       "Temperature of the memory, C",
+       "Memory temperature, C",
        "gauge",
        &Gpu::memory_c,
        {"location", "memory"}},
@@ -116,69 +116,61 @@ const std::vector<Metric>& omnistat_metrics() {
        "counter", &Gpu::xgmi_read_kb},
       {"rocm_xgmi_total_write_kilobytes", "Written over XGMI since the driver was loaded, KB",
        "counter", &Gpu::xgmi_written_kb},
-      {"rocm_average_decoder_utilization_percentage", "Time in which decoders were busy, percent",
+      {"rocm_average_decoder_utilization_percentage", "Time the decoders were busy, percent",
        "gauge", &Gpu::media_percent},
-      {"sonde_gpu_power_cap_watts", "Power that the GPU is held to, W", "gauge", cap_of},
-      {"sonde_gpu_memory_busy_percent", "Time in which the memory was busy, percent", "gauge",
+      {"sonde_gpu_power_cap_watts", "Power limit, W", "gauge", cap_of},
+      {"sonde_gpu_memory_busy_percent", "Time the memory was busy, percent", "gauge",
        &Gpu::memory_busy_percent},
-      {"sonde_gpu_ecc_corrected_total", "Memory errors that were corrected", "counter",
-       &Gpu::ecc_corrected},
-      {"sonde_gpu_ecc_uncorrected_total", "Memory errors that were not corrected", "counter",
+      {"sonde_gpu_ecc_corrected_total", "Corrected memory errors", "counter", &Gpu::ecc_corrected},
+      {"sonde_gpu_ecc_uncorrected_total", "Uncorrected memory errors", "counter",
        &Gpu::ecc_uncorrected},
-      {"sonde_gpu_pcie_replays_total", "Packets of PCIe that were sent again", "counter",
-       &Gpu::pcie_replays},
+      {"sonde_gpu_pcie_replays_total", "PCIe packets sent again", "counter", &Gpu::pcie_replays},
   };
   return kMetrics;
 }
 
 const std::vector<Metric>& dme_metrics() {
   static const std::vector<Metric> kMetrics = {
-      {"gpu_gfx_activity", "Time in which the GPU was busy, percent", "gauge", &Gpu::busy_percent},
-      {"gpu_umc_activity", "Time in which the memory was busy, percent", "gauge",
-       &Gpu::memory_busy_percent},
+      {"gpu_gfx_activity", "Time the GPU was busy, percent", "gauge", &Gpu::busy_percent},
+      {"gpu_umc_activity", "Time the memory was busy, percent", "gauge", &Gpu::memory_busy_percent},
       {"gpu_package_power", "Power, W", "gauge", power_of},
-      {"gpu_edge_temperature", "Temperature of the edge, C", "gauge", &Gpu::edge_c},
-      {"gpu_junction_temperature", "Temperature of the hottest place, C", "gauge",
-       &Gpu::junction_c},
-      {"gpu_memory_temperature", "Temperature of the memory, C", "gauge", &Gpu::memory_c},
+      {"gpu_edge_temperature", "Edge temperature, C", "gauge", &Gpu::edge_c},
+      {"gpu_junction_temperature", "Hot spot temperature, C", "gauge", &Gpu::junction_c},
+      {"gpu_memory_temperature", "Memory temperature, C", "gauge", &Gpu::memory_c},
       {"gpu_clock", "Clock, MHz", "gauge", &Gpu::sclk_mhz, {"clock_type", "GPU_CLOCK_TYPE_SYSTEM"}},
       {"gpu_clock", "Clock, MHz", "gauge", &Gpu::mclk_mhz, {"clock_type", "GPU_CLOCK_TYPE_MEMORY"}},
-      {"gpu_total_vram", "Memory of the GPU, MiB", "gauge",
+      {"gpu_total_vram", "GPU memory, MiB", "gauge",
        [](const Gpu& gpu) { return scaled(real(gpu.vram_total_bytes), 1 / kMiB); }},
-      {"gpu_used_vram", "Memory of the GPU in use, MiB", "gauge",
+      {"gpu_used_vram", "GPU memory in use, MiB", "gauge",
        [](const Gpu& gpu) { return scaled(real(gpu.vram_used_bytes), 1 / kMiB); }},
-      {"gpu_free_vram", "Memory of the GPU that is free, MiB", "gauge",
+      {"gpu_free_vram", "Free GPU memory, MiB", "gauge",
        [](const Gpu& gpu) { return scaled(free_bytes(gpu), 1 / kMiB); }},
       {"gpu_energy_consumed", "Energy since the driver was loaded, uJ", "counter",
        [](const Gpu& gpu) { return scaled(gpu.energy_j, 1e6); }},
-      {"gpu_ecc_correct_total", "Memory errors that were corrected", "counter",
-       &Gpu::ecc_corrected},
-      {"gpu_ecc_uncorrect_total", "Memory errors that were not corrected", "counter",
-       &Gpu::ecc_uncorrected},
-      {"pcie_replay_count", "Packets of PCIe that were sent again", "counter", &Gpu::pcie_replays},
+      {"gpu_ecc_correct_total", "Corrected memory errors", "counter", &Gpu::ecc_corrected},
+      {"gpu_ecc_uncorrect_total", "Uncorrected memory errors", "counter", &Gpu::ecc_uncorrected},
+      {"pcie_replay_count", "PCIe packets sent again", "counter", &Gpu::pcie_replays},
   };
   return kMetrics;
 }
 
 const std::vector<Metric>& dcgm_metrics() {
   static const std::vector<Metric> kMetrics = {
-      {"DCGM_FI_DEV_SM_CLOCK", "Clock of the multiprocessors, MHz", "gauge", &Gpu::sclk_mhz},
-      {"DCGM_FI_DEV_MEM_CLOCK", "Clock of the memory, MHz", "gauge", &Gpu::mclk_mhz},
+      {"DCGM_FI_DEV_SM_CLOCK", "Multiprocessor clock, MHz", "gauge", &Gpu::sclk_mhz},
+      {"DCGM_FI_DEV_MEM_CLOCK", "Memory clock, MHz", "gauge", &Gpu::mclk_mhz},
       {"DCGM_FI_DEV_GPU_TEMP", "Temperature, C", "gauge",
        [](const Gpu& gpu) { return gpu.edge_c ? gpu.edge_c : gpu.junction_c; }},
-      {"DCGM_FI_DEV_MEMORY_TEMP", "Temperature of the memory, C", "gauge", &Gpu::memory_c},
+      {"DCGM_FI_DEV_MEMORY_TEMP", "Memory temperature, C", "gauge", &Gpu::memory_c},
       {"DCGM_FI_DEV_POWER_USAGE", "Power, W", "gauge", power_of},
       {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "Energy since the driver was loaded, mJ", "counter",
        [](const Gpu& gpu) { return scaled(gpu.energy_j, 1e3); }},
-      {"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "Packets of PCIe that were sent again", "counter",
-       &Gpu::pcie_replays},
-      {"DCGM_FI_DEV_GPU_UTIL", "Time in which the GPU was busy, percent", "gauge",
-       &Gpu::busy_percent},
-      {"DCGM_FI_DEV_MEM_COPY_UTIL", "Time in which the memory was busy, percent", "gauge",
+      {"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "PCIe packets sent again", "counter", &Gpu::pcie_replays},
+      {"DCGM_FI_DEV_GPU_UTIL", "Time the GPU was busy, percent", "gauge", &Gpu::busy_percent},
+      {"DCGM_FI_DEV_MEM_COPY_UTIL", "Time the memory was busy, percent", "gauge",
        &Gpu::memory_busy_percent},
-      {"DCGM_FI_DEV_FB_FREE", "Memory of the GPU that is free, MiB", "gauge",
+      {"DCGM_FI_DEV_FB_FREE", "Free GPU memory, MiB", "gauge",
        [](const Gpu& gpu) { return scaled(free_bytes(gpu), 1 / kMiB); }},
-      {"DCGM_FI_DEV_FB_USED", "Memory of the GPU in use, MiB", "gauge",
+      {"DCGM_FI_DEV_FB_USED", "GPU memory in use, MiB", "gauge",
        [](const Gpu& gpu) { return scaled(real(gpu.vram_used_bytes), 1 / kMiB); }},
   };
   return kMetrics;
@@ -241,7 +233,7 @@ void add_states(const Snapshot& snapshot, Families& families) {
   for (const Gpu& gpu : snapshot.gpus) {
     families.add({{"card", std::to_string(gpu.number)}}, gpu.state == GpuState::kAwake ? 1 : 0);
   }
-  families.begin("sonde_gpu_throttled_percent", "Time in which clocks were held down, percent");
+  families.begin("sonde_gpu_throttled_percent", "Time the clocks were throttled, percent");
   for (const Gpu& gpu : snapshot.gpus) {
     for (const Throttle& throttle : gpu.throttles) {
       if (!throttle.percent) continue;
@@ -249,7 +241,7 @@ void add_states(const Snapshot& snapshot, Families& families) {
                    *throttle.percent);
     }
   }
-  families.begin("rocm_compute_unit_occupancy", "Compute units with waves at the moment");
+  families.begin("rocm_compute_unit_occupancy", "Compute units that currently have waves");
   for (const Gpu& gpu : snapshot.gpus) {
     Whole sum;
     for (const Process& process : snapshot.processes) {
@@ -269,9 +261,9 @@ void add_block_errors(const Snapshot& snapshot, Families& families) {
     Whole BlockErrors::*count;
   };
   constexpr Kind kKinds[] = {
-      {"correctable", "Errors that were corrected", &BlockErrors::corrected},
-      {"uncorrectable", "Errors that were not corrected", &BlockErrors::uncorrected},
-      {"deferred", "Errors that nobody has used yet", &BlockErrors::deferred}};
+      {"correctable", "Corrected errors", &BlockErrors::corrected},
+      {"uncorrectable", "Uncorrected errors", &BlockErrors::uncorrected},
+      {"deferred", "Errors in data that was not used yet", &BlockErrors::deferred}};
   std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> counts;  // GPUs and their counts
   std::map<std::string, const char*> helps;
   for (const Gpu& gpu : snapshot.gpus) {
@@ -305,7 +297,7 @@ void add_processes(const Snapshot& snapshot, Families& families) {
   std::stable_sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) {
     return a.second->vram_bytes > b.second->vram_bytes;
   });
-  families.begin("sonde_gpu_process_vram_bytes", "Memory of the GPU that a process has, bytes");
+  families.begin("sonde_gpu_process_vram_bytes", "GPU memory of a process, bytes");
   std::map<int64_t, int64_t> others;
   for (size_t i = 0; i < uses.size(); ++i) {
     const auto& [process, use] = uses[i];
@@ -349,19 +341,17 @@ void add_host(const Host& host, Families& families) {
   };
   one("omnistat_host_cpu_aggregate_core_utilization", "CPU time of all cores in use, percent",
       host.cpu_percent);
-  one("omnistat_host_cpu_load1", "Runnable tasks, mean of a minute", host.load1);
+  one("omnistat_host_cpu_load1", "Runnable tasks, average over a minute", host.load1);
   one("omnistat_host_cpu_num_logical_cores", "Logical cores", real(host.cores));
   if (host.memory_used_bytes && host.memory_available_bytes) {
-    one("omnistat_mem_total_bytes", "Memory of the host, bytes",
+    one("omnistat_mem_total_bytes", "Host memory, bytes",
         *host.memory_used_bytes + *host.memory_available_bytes);
   }
-  one("omnistat_mem_available_bytes", "Memory of the host that is available, bytes",
-      host.memory_available_bytes);
-  one("sonde_host_cpu_pressure_percent", "Time in which a task waited for a CPU, percent",
+  one("omnistat_mem_available_bytes", "Available host memory, bytes", host.memory_available_bytes);
+  one("sonde_host_cpu_pressure_percent", "Time a task waited for a CPU, percent",
       host.cpu_pressure);
-  one("sonde_host_io_pressure_percent", "Time in which a task waited for a disk, percent",
-      host.io_pressure);
-  one("sonde_host_memory_pressure_percent", "Time in which a task waited for memory, percent",
+  one("sonde_host_io_pressure_percent", "Time a task waited for a disk, percent", host.io_pressure);
+  one("sonde_host_memory_pressure_percent", "Time a task waited for memory, percent",
       host.memory_pressure);
 }
 

@@ -126,16 +126,16 @@ void add_remarks(const Job& job, std::vector<GpuCard>& cards, report::Section& s
   }
   if (!idle.empty()) {
     section.remarks.push_back(
-        fmt::format("Idle, less than {} % busy in the mean: {}.", kIdlePercent, list_of(idle)));
+        fmt::format("Idle, less than {} % busy on average: {}.", kIdlePercent, list_of(idle)));
   }
   if (!without_power.empty()) {
     section.remarks.push_back(
-        fmt::format("Energy is without that of {}: no power was told.", list_of(without_power)));
+        fmt::format("Energy excludes that of {}: no power was reported.", list_of(without_power)));
   }
   if (!partly.empty()) {
-    section.remarks.push_back(
-        fmt::format("Power was told for a part of the time only, and energy is of that part: {}.",
-                    list_of(partly)));
+    section.remarks.push_back(fmt::format(
+        "Power was reported only part of the time, and energy covers only that part: {}.",
+        list_of(partly)));
   }
 }
 
@@ -175,11 +175,10 @@ void add_facts(const Job& job, std::vector<GpuCard>& cards, report::Section& sec
 report::Report job_report(const Job& job) {
   report::Report report;
   report.name = "job-report";
-  report::Section section{
-      .key = "gpus",
-      .empty_text =
-          "No metrics of GPUs: sonde record takes them where the driver tells them, "
-          "unless --metrics leaves them out."};
+  report::Section section{.key = "gpus",
+                          .empty_text =
+                              "No GPU metrics: sonde record takes them if the driver reports them, "
+                              "unless --metrics leaves them out."};
   std::vector<GpuCard> cards = cards_of(job);
   if (!cards.empty()) add_facts(job, cards, section);
   section.table = table_of(job, cards);

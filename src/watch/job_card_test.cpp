@@ -52,7 +52,7 @@ TEST(JobCard, WeightsByTime) {
   EXPECT_EQ(fact(report, "duration_ns"), report::Value(40 * kSecond));
   EXPECT_EQ(fact(report, "busy_mean"), report::Value(20.0));
   EXPECT_EQ(report.sections.front().remarks,
-            std::vector<std::string>{"Idle, less than 1 % busy in the mean: GPU 1 of n1."});
+            std::vector<std::string>{"Idle, less than 1 % busy on average: GPU 1 of n1."});
 }
 
 // Two ranks of a node each recorded the GPU: the second recording covers 5 s more.
@@ -76,9 +76,9 @@ TEST(JobCard, SaysWhatTheEnergyLeavesOut) {
   EXPECT_EQ(fact(report, "energy_kwh"), report::Value(0.001));
   const auto& remarks = report.sections.front().remarks;
   ASSERT_EQ(remarks.size(), 2U);
-  EXPECT_EQ(remarks[0], "Energy is without that of GPU 1 of n1: no power was told.");
+  EXPECT_EQ(remarks[0], "Energy excludes that of GPU 1 of n1: no power was reported.");
   EXPECT_EQ(remarks[1],
-            "Power was told for a part of the time only, and energy is of that part: "
+            "Power was reported only part of the time, and energy covers only that part: "
             "GPU 0 of n1 (25 %).");
 }
 

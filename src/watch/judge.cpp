@@ -57,11 +57,11 @@ class Judge {
 
   void look_at(const Gpu& gpu) {
     if (gpu.state == GpuState::kGone) {
-      return say(Severity::kTrouble, gpu, "gone", gpu.address + " is not there any more");
+      return say(Severity::kTrouble, gpu, "gone", gpu.address + " is no longer there");
     }
     if (gpu.state == GpuState::kAsleep) {
       return say(Severity::kNote, gpu, "asleep",
-                 "the kernel has suspended it; looking at more would wake it");
+                 "the kernel has suspended it; reading more would wake it");
     }
     look_at_health(gpu);
     look_at_work(gpu);

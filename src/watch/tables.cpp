@@ -68,7 +68,7 @@ Filled<Gpu> number_of() {
           [](const Gpu& gpu) { return Value(gpu.number); }};
 }
 Filled<Gpu> throttled() {
-  return {Column{"throttled", "Held down by", Kind::kText, false, 3},
+  return {Column{"throttled", "Throttled by", Kind::kText, false, 3},
           [](const Gpu& gpu) { return value_of(throttle_text(gpu)); }};
 }
 
@@ -327,7 +327,7 @@ Section table_section(const std::vector<Gpu>& gpus) {
     for (const TableValue& each : gpu.table) rows.push_back({gpu.number, &each});
   }
   return section_of<TableRow>(
-      "gpu_metrics", "gpu_metrics, as it stands there", rows,
+      "gpu_metrics", "gpu_metrics, raw", rows,
       {{Column{"gpu", "GPU", Kind::kId}, [](const TableRow& row) { return Value(row.gpu); }},
        {Column{"field", "Field", Kind::kText},
         [](const TableRow& row) { return Value(row.value->field); }},
@@ -368,7 +368,7 @@ report::Report report_of(const Snapshot& snapshot, Detail detail) {
   const bool data = detail == Detail::kData;
   report.sections.push_back(section_of("gpus", "GPUs", snapshot.gpus,
                                        data ? data_columns(snapshot) : brief_columns(snapshot)));
-  report.sections.back().empty_text = "no GPU is there (sonde doctor says why)";
+  report.sections.back().empty_text = "no GPU found (sonde doctor says why)";
   if (detail == Detail::kAll) {
     report.sections.push_back(section_of("health", "Health", snapshot.gpus, health_columns()));
     report.sections.push_back(section_of("links", "Links", snapshot.gpus, link_columns()));

@@ -178,20 +178,20 @@ void View::draw_keys(Cells& cells) const {
 void View::draw_help(Cells& cells) const {
   constexpr const char* kLines[] = {
       "q, F10, Ctrl-C     leave",
-      "tab, left, right   the GPU that is plotted",
+      "tab, left, right   select the GPU to plot",
       "up, down, j, k     mark a process; also page up, page down, home, end",
-      "s                  its kernels, live; once more: no longer",
+      "s                  show its kernels, live; again: stop",
       "r                  record it for ten seconds into a file",
       "F6, o              sort by the next column; M memory, P CPU, N PID, U user",
-      "R                  the other way round",
+      "R                  reverse the order",
       "f, F4, /           only processes with a text in their command, user or job",
       "h, a, p            plots, alerts, processes: on or off",
-      "space              stop looking, or go on",
-      "+, -               look more seldom, more often",
+      "space              pause, or continue",
+      "+, -               refresh less often, more often",
       "?, F1              this page",
       "",
-      "Plots: one column a look, the newest on the right.",
-      "CUs: compute units with waves of the process at the moment of the look.",
+      "Plots: one column per refresh, the newest on the right.",
+      "CUs: compute units that had waves of the process at the refresh.",
       "The kernel does not know the GPU time of a process; s and r measure it, by",
       "attaching to it (sonde record --pid).",
   };
@@ -219,9 +219,9 @@ int View::draw_gpus(Cells& cells, int row, int rows) const {
   cells.put_right(row, columns.power, kPowerWidth, "Power W", Style::kBold);
   cells.put_right(row, columns.temperature, 4, "C", Style::kBold);
   cells.put_right(row, columns.clock, 6, "MHz", Style::kBold);
-  cells.put(row, columns.held, cells.columns() < kWide ? "Held by" : "Held down by", Style::kBold);
+  cells.put(row, columns.held, cells.columns() < kWide ? "Limit" : "Throttled by", Style::kBold);
   if (snapshot_.gpus.empty()) {
-    if (rows > 1) cells.put(row + 1, 2, "no GPU is there");
+    if (rows > 1) cells.put(row + 1, 2, "no GPU found");
     return row + rows;
   }
   const size_t room = static_cast<size_t>(rows - 1);

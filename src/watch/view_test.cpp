@@ -167,7 +167,7 @@ TEST(View, LessThanBefore) {
   for (int i = 0; i < 29; ++i) view.press("down");
   view.take(busy_machine(0, 0));
   const Cells cells = view.draw(80, 24);
-  EXPECT_NE(cells.row_text(2).find("no GPU is there"), std::string::npos);
+  EXPECT_NE(cells.row_text(2).find("no GPU found"), std::string::npos);
   for (const char* key : {"tab", "left", "up", "down", "end"}) view.press(key);
   view.draw(80, 24);
   EXPECT_FALSE(view.press("q"));

@@ -162,9 +162,9 @@ def has_keys(sonde, root):
         user.type("h")
         user.wait(r": busy \d", gone=True)
         user.type("?")
-        user.wait(r"the other way round")
+        user.wait(r"reverse the order")
         user.type("x")
-        user.wait(r"the other way round", gone=True)
+        user.wait(r"reverse the order", gone=True)
         user.wait(r"^ +100 root.*slurm:4711 +6 ")
         user.type("N")
         user.wait(r"sort \(PID\)")
@@ -220,7 +220,7 @@ def follows_the_files(sonde, root):
             path.rmdir() if path.is_dir() else path.unlink()
         device.rmdir()
         user.wait(r"^  4 Test GPU +gone$")
-        user.wait(r"GPU 4 gone: 0000:cb:00\.0 is not there any more")
+        user.wait(r"GPU 4 gone: 0000:cb:00\.0 is no longer there")
         user.process.send_signal(signal.SIGTERM)
         user.end()
 
@@ -333,7 +333,7 @@ def shows_no_gpu(sonde, root):
     for folder in ("sys", "proc"):
         (root / "nothing" / folder).mkdir(parents=True)
     with Session(sonde, root / "nothing") as user:
-        user.wait(r"no GPU is there")
+        user.wait(r"no GPU found")
         user.wait(r"no process uses a GPU")
         user.type("\t\x1b[Ajk sRMPhag")
         user.wait(r"paused")

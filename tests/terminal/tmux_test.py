@@ -80,7 +80,7 @@ def shows_that_a_gpu_goes(sonde, root):
         window.wait(r"^  4 Test GPU .* 0 % ")
         shutil.rmtree(device)
         window.wait(r"^  4 Test GPU +gone$")
-        window.wait(r"GPU 4 gone: 0000:cb:00\.0 is not there any more")
+        window.wait(r"GPU 4 gone: 0000:cb:00\.0 is no longer there")
         window.end()
 
 
@@ -95,7 +95,7 @@ def shows_no_gpu(sonde, root):
     for folder in ("sys", "proc"):
         (root / "nothing" / folder).mkdir(parents=True)
     with Tmux(sonde, root / "nothing", 80, 24) as window:
-        window.wait(r"no GPU is there")
+        window.wait(r"no GPU found")
         window.end()
 
 
