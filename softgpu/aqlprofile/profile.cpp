@@ -86,7 +86,7 @@ hsa_status_t open_session(const hsa_ven_amd_aqlprofile_profile_t* profile, Sessi
   if (profile->type != HSA_VEN_AMD_AQLPROFILE_EVENT_TYPE_PMC)
     return fail("thread traces are not supported by this library");
   const auto geometry = geometry_of(profile->agent);
-  if (!geometry) return fail("the agent is no GPU of the gfx9 family");
+  if (!geometry) return fail("the agent is not a gfx9 GPU");
   std::vector<Wanted> wanted;
   for (uint32_t i = 0; i < profile->event_count; ++i) {
     const auto each = wanted_of(profile->events[i]);
@@ -195,7 +195,7 @@ hsa_status_t hsa_ven_amd_aqlprofile_validate_event(hsa_agent_t agent,
     return fail("no event", HSA_STATUS_ERROR_INVALID_ARGUMENT);
   *result = false;
   const auto geometry = geometry_of(agent);
-  if (!geometry) return fail("the agent is no GPU of the gfx9 family");
+  if (!geometry) return fail("the agent is not a gfx9 GPU");
   const auto wanted = wanted_of(*event);
   *result = wanted && countable(*wanted, *geometry) != nullptr;
   return HSA_STATUS_SUCCESS;

@@ -77,7 +77,7 @@ class Reader {
   void text(const char* key, std::string& out) {
     const Json* value = find(key);
     if (value == nullptr) return;
-    if (!value->is_string()) return fail("must be a text", key);
+    if (!value->is_string()) return fail("must be a string", key);
     out = value->get<std::string>();
   }
 

@@ -139,7 +139,7 @@ Pm4::Result Pm4::packet(uint32_t opcode, Words words, uint32_t count, int64_t no
 }
 
 Pm4::Result Pm4::enter(uint64_t address, uint32_t dwords) {
-  if (stack_.size() > kDeepest) return bad("PM4 buffers that call each other without end");
+  if (stack_.size() > kDeepest) return bad("PM4 buffers that call each other endlessly");
   if (const Fault fault = memory_.check(address, uint64_t{dwords} * 4)) {
     fault_ = *fault;
     return Result::kFault;

@@ -198,7 +198,7 @@ int take_snapshot(const Driver& driver, DebugLayout& process, kfd::DebugTrap& a,
 int set_watch(const Driver& driver, DebugLayout& process, kfd::DebugTrap& a) {
   const auto gpu = gpu_of_id(a.watch.gpu_id, driver.config().gpus.size());
   if (!gpu) return ENODEV;
-  log(1, "a debugger's watch of addresses never strikes");
+  log(1, "a debugger's watchpoints never trigger");
   for (uint32_t id = 0; id < kWatches; ++id) {
     if ((process.watches[*gpu].fetch_or(1u << id) >> id & 1) != 0) continue;
     a.watch.id = id;

@@ -38,7 +38,7 @@ TEST(Table, ReadmeListsWhatHasNoFunction) {
   const std::string readme((std::istreambuf_iterator<char>(in)), {});
   const std::string found =
       between(readme, "| target | instructions without a function |\n|---|---|", "\n\n");
-  EXPECT_EQ(found + "\n", expected) << "in softgpu/isa/README.md there should stand:" << expected;
+  EXPECT_EQ(found + "\n", expected) << "in softgpu/isa/README.md there should be:" << expected;
 }
 
 }  // namespace

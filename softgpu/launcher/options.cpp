@@ -148,7 +148,7 @@ void declare_kernels(CLI::App& app, Raw& raw) {
          "What computes kernels: auto (host code where there is some, else machine code), host, "
          "isa, none [auto]")
       ->type_name("ENGINE");
-  app.add_option("--threads", raw.threads, "Threads that compute kernels [one a core]")
+  app.add_option("--threads", raw.threads, "Threads that compute kernels [one per core]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
 }
