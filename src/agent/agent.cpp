@@ -235,9 +235,10 @@ extern "C" __attribute__((visibility("default"))) const struct sonde_functions* 
 extern "C" __attribute__((visibility("default"))) const void* sonde_agent_v1(void) {
   static int told;
   if (is_recorded() && __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED) == 0) {
-    sonde::agent::diagnostic(SONDE_WARNING, "sonde.h",
-                             "something in the program was built with the headers of an earlier "
-                             "version of Sonde, and what it marks is not recorded: build it again");
+    sonde::agent::diagnostic(
+        SONDE_WARNING, "sonde.h",
+        "part of the program was built with the headers of an earlier version of "
+        "Sonde, and its markers are not recorded: rebuild it");
   }
   return nullptr;
 }

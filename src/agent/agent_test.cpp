@@ -231,7 +231,7 @@ TEST_F(Agent, WhatWasBuiltWithEarlierHeadersIsRefusedAndToldSo) {
   EXPECT_EQ(sonde_agent_v1(), nullptr);
   const auto told = read_own().diagnostics;
   ASSERT_EQ(told.size(), before + 1);
-  EXPECT_NE(told.back().find("build it again"), std::string::npos);
+  EXPECT_NE(told.back().find("rebuild it"), std::string::npos);
 }
 
 TEST_F(Agent, ProgramsMarkThroughATableOfTheirOwn) {

@@ -186,14 +186,14 @@ static void before_prctl(int option, unsigned long mode, unsigned long argument)
   if (static_cast<uint32_t>(getpid()) != g_state.pid && !is_new_child()) return;
   const sonde::ErrnoKeeper keep;
   if (option == PR_SET_TSC && mode == PR_TSC_SIGSEGV) {
-    fall_silent("recording ends here: the program forbids itself to read the time stamp counter");
+    fall_silent("recording ends here: the program disables reading the time stamp counter");
   } else if (option == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT) {
     fall_silent("recording ends here: the program enters seccomp's strict mode");
   } else if (option == PR_SET_SECCOMP && mode == SECCOMP_MODE_FILTER && argument != 0 &&
              forbids_recording(*reinterpret_cast<const sock_fprog*>(argument))) {
     fall_silent(
-        "recording ends here: the program's seccomp filter ends it at system calls that "
-        "recording makes");
+        "recording ends here: the program's seccomp filter would kill it at system calls that "
+        "recording needs");
   }
 }
 

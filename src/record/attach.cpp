@@ -223,7 +223,7 @@ std::optional<std::string> Attached::wait_for(const char* file) const {
 // Waits until the process has its signals back, and the agent's thread in it has ended.
 void Attached::wait_until_left() const {
   if (!wait_for("/left")) {
-    return say("the process did not come to leave the recording yet; it does so by itself");
+    return say("the process has not left the recording yet; it will do so by itself");
   }
   const auto is_there = [this] {
     std::error_code error;
@@ -254,9 +254,9 @@ Status Attached::join() {
   if (!joined) {
     why = joined.error().to_line();
   } else if (*joined != 0) {
-    why = *joined == 1 ? "another recording has it" : "it has no memory for a thread";
+    why = *joined == 1 ? "another recording has it" : "it has no memory for another thread";
   } else if (text = wait_for("/joined"); !text) {
-    why = "the library is in it, but its thread did not come to join";
+    why = "the library is loaded, but its thread has not joined";
   }
   if (why.empty()) {
     joined_ = true;

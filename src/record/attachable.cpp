@@ -122,7 +122,7 @@ Status attachable(pid_t pid, const std::vector<std::string>& files) {
   if (const char state = state_of(stat); state == 'Z' || state == 'X') {
     return refusal(pid, "it has ended");
   } else if (state == 'T') {
-    return refusal(pid, "it is stopped", fmt::format("kill -CONT {} lets it go on", pid));
+    return refusal(pid, "it is stopped", fmt::format("kill -CONT {} resumes it", pid));
   }
   if (is_of_the_kernel(stat)) return refusal(pid, "it is a thread of the kernel");
   if (const auto tracer = static_cast<pid_t>(number_of(status, "TracerPid")); tracer != 0) {
@@ -130,10 +130,10 @@ Status attachable(pid_t pid, const std::vector<std::string>& files) {
     return refusal(pid, fmt::format("process {} ({}) traces it already", tracer, name),
                    "a process has one tracer at a time: end that, or detach it");
   }
-  if (is_foreign(pid)) return refusal(pid, "it is no program for x86-64");
-  if (ignores(status, SIGSEGV)) return refusal(pid, "it ignores SIGSEGV, which is needed for that");
+  if (is_foreign(pid)) return refusal(pid, "it is not an x86-64 program");
+  if (ignores(status, SIGSEGV)) return refusal(pid, "it ignores SIGSEGV, which attaching needs");
   if (number_of(status, "Seccomp") == 1 || is_in_own_sandbox(pid, status)) {
-    return refusal(pid, "it is in a sandbox of its own (seccomp), which might end it for that",
+    return refusal(pid, "it is in a sandbox of its own (seccomp), which might end it when attached",
                    "start it with sonde record");
   }
   for (const std::string& file : files) SONDE_TRY(sees(pid, file));

@@ -194,8 +194,8 @@ TEST_F(DrainTest, WithoutAReaderAProgramKeepsToItsRoom) {
   ASSERT_TRUE(outcome) << outcome.error().to_line();
   EXPECT_GT(lost(), 0);
   EXPECT_EQ(rows("t0") + rows("t1") + lost(), progress_->marks[0] + progress_->marks[1]);
-  EXPECT_EQ(value("SELECT count(*) FROM sonde_drop WHERE reason <> 'recorder gone and the room for "
-                  "that full'"),
+  EXPECT_EQ(value("SELECT count(*) FROM sonde_drop WHERE reason <> 'recorder gone and its space "
+                  "used up'"),
             0);
 }
 

@@ -232,7 +232,7 @@ Status FaultWatch::keep(const store::FaultRow& row, const fault::FaultReport& re
   SONDE_TRY(file.finish());
   say(fmt::format("{} has the report, {} of memory of {} buffers and {} code objects", path,
                   format_size(bytes), memory.buffers, objects.size()));
-  if (memory.left_out != 0) say(format_size(memory.left_out) + " of memory were left out of it");
+  if (memory.left_out != 0) say(format_size(memory.left_out) + " of memory were left out");
   if (!memory.trouble.empty()) say(memory.trouble);
   return ok_status();
 }
@@ -358,7 +358,7 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
 void FaultWatch::ask_where_threads_are(const std::string& path, fault::Occasion& now) {
   ThreadStopper stopper(path);  // before asking: the process then answers at once
   if (!fault::ask_for_threads(path, kThreadsNs)) {
-    now.no_threads = "the process did not tell them";
+    now.no_threads = "the process did not report them";
   } else {
     stopper.stop_running(kThreadsNs);
   }

@@ -113,7 +113,7 @@ Result<Loader> loader_of(pid_t pid) {
     find(loader.find, "dlsym");
   }
   if (read_text(fmt::format("/proc/{}/maps", pid)).empty()) {
-    return make_error(ErrorCode::kIo, "it may not be traced by this user", std::to_string(pid),
+    return make_error(ErrorCode::kIo, "this user may not trace it", std::to_string(pid),
                       "its own user or root may; sonde doctor says what else is needed");
   }
   if (loader.map != 0 && loader.unmap != 0 && loader.open != 0 && loader.find != 0) return loader;
@@ -178,7 +178,7 @@ class StoppedThread {
   static Result<StoppedThread> seize(pid_t tid) {
     if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
       Error error = errno_error("may not be traced", std::to_string(tid), errno);
-      error.hint = "as root, or with sysctl kernel.yama.ptrace_scope=0, it may";
+      error.hint = "root may, or with sysctl kernel.yama.ptrace_scope=0 its user";
       return error;
     }
     StoppedThread thread(tid);
@@ -370,8 +370,8 @@ Result<StoppedThread> stop_a_thread(pid_t pid, int64_t patience_ns) {
     ::usleep(5000);
   }
   return make_error(ErrorCode::kUnsupported,
-                    "no thread of it came to wait in a system call, so the library cannot be "
-                    "brought in safely",
+                    "none of its threads came to wait in a system call, so the library cannot be "
+                    "loaded safely",
                     std::to_string(pid), "try again, or start it with sonde record");
 }
 

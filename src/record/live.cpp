@@ -137,7 +137,7 @@ Result<std::vector<std::string>> cut_recording(const LiveRecording& recording) {
   constexpr int kPatience = 60'000;
   const auto base = base_of_part(recording.output);
   if (!base) {
-    return make_error(ErrorCode::kUnsupported, "it goes into one file, which can be read already",
+    return make_error(ErrorCode::kUnsupported, "it goes into one file, which can already be read",
                       recording.output,
                       "sonde record --last 30s -- COMMAND keeps what a snapshot has");
   }

@@ -50,7 +50,7 @@ Status mark_recording(const LiveRecording& recording, const std::string& text) {
                       recording.output, "sonde start switches it on");
   }
   return make_error(ErrorCode::kUnsupported, "the recording could not be joined", recording.output,
-                    "it is of another version of Sonde, or has just ended");
+                    "it is from another version of Sonde, or has just ended");
 }
 
 }  // namespace sonde::record

@@ -293,7 +293,7 @@ void Recording::tell_denied(int pidfd_error) {
   if (pidfd_error == 0 || told_denied_) return;
   told_denied_ = true;
   const std::string text = fmt::format(
-      "processes are known by their numbers: pidfd_open: {} (sonde doctor says how to allow it)",
+      "processes are identified only by number: pidfd_open: {} (sonde doctor says how to allow it)",
       std::strerror(pidfd_error));
   ingest_->diagnostic("record", text);
   if (!options_.quiet) say(text);

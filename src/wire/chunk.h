@@ -134,7 +134,7 @@ constexpr const char* kDropReasonNames[kDropReasons] = {
     "error of the spool's disk (EIO)",
     "spool cannot be written",
     "recording had ended",
-    "recorder gone and the room for that full",
+    "recorder gone and its space used up",
     "inside a signal handler",
     "nested too deep",
     "definition table busy",

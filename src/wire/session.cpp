@@ -127,13 +127,13 @@ Result<Control> Control::map(const std::string& session, UniqueFd fd) {
   const std::string path = session + "/control";
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0 || info.st_size < static_cast<off_t>(sizeof(SessionControl))) {
-    return make_error(ErrorCode::kBadData, "the control file is cut short", path);
+    return make_error(ErrorCode::kBadData, "the control file is truncated", path);
   }
   SessionControl* control = map_control(fd.get());
   if (control == nullptr) return errno_error("cannot map the control file", path, errno);
   Control mapped(control, std::move(fd));
   if (control->magic != kControlMagic || control->version != kWireVersion) {
-    return make_error(ErrorCode::kBadData, "the control file is not of this version", path,
+    return make_error(ErrorCode::kBadData, "the control file has another version", path,
                       "use the sonde that recorded it");
   }
   return mapped;

@@ -137,8 +137,8 @@ class Attach(AttachCase):
         done = 0
         for number in range(50):  # twice; more often on a machine so busy that no queue was made
             text = self.record("--duration", "1500ms", "--sample", "off", name=f"{number}.rpd")
-            self.assertIn("recorded: metrics, calls and copies of HSA, kernels of queues that it makes from now on\n", text)
-            self.assertIn("not recorded: kernels of HSA's queues that are there: ", text)
+            self.assertIn("recorded: metrics, calls and copies of HSA, kernels of queues created from now on\n", text)
+            self.assertIn("not recorded: kernels of existing HSA queues: ", text)
             self.assert_seen_soon(before)
             calls = dict(self.sql("select apiName, count(*) from api group by 1"))
             ops = dict(self.sql("select opType || ' ' || description, count(*) from op group by 1"))
@@ -162,7 +162,7 @@ class Attach(AttachCase):
         done = 0
         for number in range(50):  # twice, likewise
             text = self.record("--duration", "900ms", "--sample", "off", name=f"{number}.rpd")
-            self.assertIn("recorded: metrics, calls of OpenCL, operations of OpenCL queues that are made from now on\n", text)
+            self.assertIn("recorded: metrics, calls of OpenCL, operations of OpenCL queues created from now on\n", text)
             self.assertEqual(self.seen(), before)
             calls = dict(self.sql("select apiName, count(*) from api group by 1"))
             ops = dict(self.sql("select opType || ' ' || description, count(*) from op group by 1"))
@@ -328,7 +328,7 @@ class Attach(AttachCase):
         self.start("/usr/bin/python3", "-c", COMPUTING)
         text = self.record("--duration", "200ms")
         self.assertIn("metrics only, no call stacks, calls or markers:", text)
-        self.assertIn("no thread of it came to wait in a system call", text)
+        self.assertIn("none of its threads came to wait in a system call", text)
         self.assertGreater(self.sql("select count(*) from rocpd_monitor")[0][0], 0)
         self.kill(self.process)
         made = subprocess.run([self.sonde, "record", "--pid", "1999999999"], capture_output=True, text=True, check=False)

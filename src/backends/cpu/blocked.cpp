@@ -192,14 +192,13 @@ void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t
   g_own_module = own_module;
   char text[256];
   if (read_syscall_file(static_cast<int>(syscall(SYS_gettid)), text, sizeof text) <= 0) {
-    agent->diagnostic(
-        SONDE_WARNING, "cpu",
-        "blocked threads are not looked at: /proc/self/task/*/syscall cannot be read");
+    agent->diagnostic(SONDE_WARNING, "cpu",
+                      "blocked threads are not sampled: /proc/self/task/*/syscall cannot be read");
     return;
   }
   g_watching = start_thread();
   if (!g_watching) {
-    agent->diagnostic(SONDE_WARNING, "cpu", "blocked threads are not looked at: no more threads");
+    agent->diagnostic(SONDE_WARNING, "cpu", "blocked threads are not sampled: no more threads");
   }
 }
 

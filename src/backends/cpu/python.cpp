@@ -425,7 +425,7 @@ void find_python(const struct sonde_agent* agent) {
   }
   const PythonLayout* layout = layout_of(version_of(version()));
   if (layout == nullptr) {
-    return refuse(agent, version(), "is not one whose frames this version of Sonde knows");
+    return refuse(agent, version(), "has frames that this version of Sonde does not know");
   }
   g_code_type = reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "PyCode_Type"));
   g_text_type = reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "PyUnicode_Type"));

@@ -141,10 +141,10 @@ const char* begin_attached() {
   if (register_tracer(library)) return nullptr;
   constexpr const char* kLastName52 = "hipMemUnmap";
   if (!find(library, "hipApiName", &g_name_of) || strcmp(g_name_of(kLastId52), kLastName52) != 0) {
-    return "this HIP is older than 5.2, or has no way to tell of its calls";
+    return "this HIP is older than 5.2, or cannot report its calls";
   }
   rocm::g_hip_callbacks = register_old_callbacks(library);
-  return rocm::g_hip_callbacks ? nullptr : "this HIP has no way to tell of its calls";
+  return rocm::g_hip_callbacks ? nullptr : "this HIP cannot report its calls";
 }
 
 void end_attached() {
@@ -175,7 +175,7 @@ bool register_callbacks() {
   }
   if (register_tracer(library)) return registered = true;
   if (!registered) {
-    rocm::report(SONDE_WARNING, "hip", "this HIP runtime has no way to tell of its calls");
+    rocm::report(SONDE_WARNING, "hip", "this HIP runtime cannot report its calls");
   }
   return registered;
 }

@@ -36,7 +36,7 @@ uint32_t tail_of(int version) {
   if (major == 6 && minor <= 4) return 1520;
   char text[160];
   snprintf(text, sizeof text,
-           "HIP %d.%d is not a version whose callbacks this version of Sonde knows: calls that the "
+           "HIP %d.%d has callbacks that this version of Sonde does not know: calls that the "
            "program finds by dlsym() are not recorded",
            major, minor);
   rocm::report(SONDE_WARNING, "hip", text);

@@ -160,7 +160,7 @@ bool make_packets(const Device* device, CounterPass* plan) {
   if (profile.commands.ptr == nullptr || profile.output.ptr == nullptr ||
       plan->table->start(&profile, &start) != kSuccess ||
       plan->table->stop(&profile, &stop) != kSuccess) {
-    complain("their commands cannot be made");
+    complain("their commands cannot be created");
     return false;
   }
   start.header = stop.header = kPacketHeader;
@@ -187,7 +187,7 @@ CounterPass* make_pass(const Device* device, const char* gpu, const char* text) 
   plan->table = &g_table;
   plan->agent = device->handle;
   const bool good = each_wanted(text, gpu, add_counter, plan);
-  if (!good) complain("SONDE_COUNTERS is not what sonde profile writes");
+  if (!good) complain("SONDE_COUNTERS was not written by sonde profile");
   if (plan->refused != 0) {
     char names[2200];
     snprintf(names, sizeof names, "%s: %s", gpu, plan->refused_names);

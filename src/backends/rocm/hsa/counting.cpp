@@ -71,7 +71,8 @@ void prepare() {
     g_has_kernel = regcomp(&g_kernel, kernel, REG_EXTENDED | REG_NOSUB) == 0;
   }
   if (!start_helper_thread(run_stepper, nullptr, 256 * 1024)) {
-    rocm::report(SONDE_WARNING, "counters", "no thread to let kernels go: the program may be slow");
+    rocm::report(SONDE_WARNING, "counters",
+                 "no thread to release kernels: the program may be slow");
   }
 }
 
@@ -197,7 +198,7 @@ void finish(Counted& counted) {
   note_end(counted.dispatch.noted, tick_ns());
   note_progress();
   if (counted.spoilt) {
-    agent().dropped("counters of kernels that had to run beside others", 1);
+    agent().dropped("counters of kernels that could not run alone", 1);
   } else if (counted.counted) {
     read_counters(counted.session->passes[0], op);
     if (counted.again) replay(*counted.session, counted.packet, op);

@@ -130,7 +130,7 @@ Status create_watched(const Device* device, uint32_t size, uint32_t type, QueueC
   if (status != kSuccess) {
     free(errors);
     rocm::report(SONDE_WARNING, kSource,
-                 "a queue cannot be watched: its kernels are not in the trace");
+                 "a queue cannot be intercepted: its kernels are not in the trace");
     return status;
   }
   Queue* adopted = adopt(*queue, device, errors);

@@ -241,13 +241,13 @@ bool memory_is_wanted() { return g_wanted.load(); }
 bool prepare_replay(const CounterSession& session, const DispatchPacket& packet) {
   const char* problem = nullptr;
   if (g_loose_copies.load() != 0) {
-    problem = "a copy beside it waits for the host";
+    problem = "a concurrent copy waits for the host";
   } else if (was_stopped(packet)) {
     problem = kWaitsForHost;
   } else if (const char* unsaved = unsaved_memory()) {
     problem = unsaved;
   } else if (queue_for(session.device) == nullptr) {
-    problem = "no queue could be made for it";
+    problem = "no queue could be created for it";
   } else {
     problem = save_memory(packet);
   }

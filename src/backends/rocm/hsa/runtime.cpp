@@ -76,8 +76,8 @@ bool report_unknown(const ApiTable& table) {
   if (table.amd != nullptr) __builtin_memcpy(&amd, table.amd, sizeof amd);
   char text[200];
   snprintf(text, sizeof text,
-           "the HSA runtime's table (version %u.%u.%u, %u bytes) is not one this version of Sonde "
-           "knows: kernels and copies are taken from HIP where it reports them",
+           "the HSA runtime's table (version %u.%u.%u, %u bytes) is unknown to this version of "
+           "Sonde: kernels and copies are taken from HIP where it reports them",
            table.version.major_id, core.major_id, amd.major_id, amd.minor_id);
   rocm::report(SONDE_WARNING, kSource, text);
   return false;
@@ -85,7 +85,7 @@ bool report_unknown(const ApiTable& table) {
 
 bool report_second() {
   rocm::report(SONDE_WARNING, kSource,
-               "the process has a second HSA runtime: what is done through it is not recorded");
+               "the process has a second HSA runtime: its work is not recorded");
   return true;
 }
 
@@ -150,7 +150,7 @@ const char* begin_attached(ApiTable* table, bool ops) {
   }
   g_dormant.store(false);
   const bool is_again = g_loaded.load();
-  if (!load(table, true) || !is_ours()) return "the version of its runtime is not known";
+  if (!load(table, true) || !is_ours()) return "the version of its runtime is unknown";
   rocm::g_hsa_reports_ops = true;
   if (is_again) learn_kernels();
   start_collector();

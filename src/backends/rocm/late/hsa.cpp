@@ -87,7 +87,7 @@ const char* begin_hsa(bool ops) {
   table.core = table_of(library, kCore);
   table.amd = table_of(library, kAmd);
   if (table.core == nullptr || table.amd == nullptr) {
-    return "where its runtime has its tables is not known of this version";
+    return "the location of its tables is unknown for this version";
   }
   return hsa::begin_attached(&table, ops);
 }

@@ -75,8 +75,8 @@ void begin_rocm(Told& told) {
     if (*why_not != '\0') told.add("calls and operations of HSA", why_not);
     return;
   }
-  told.add("calls and copies of HSA, kernels of queues that it makes from now on", nullptr);
-  told.add("kernels of HSA's queues that are there", "a queue is intercepted when it is made");
+  told.add("calls and copies of HSA, kernels of queues created from now on", nullptr);
+  told.add("kernels of existing HSA queues", "a queue is intercepted when it is created");
 }
 
 const char* begin_calls_of_opencl() {
@@ -112,8 +112,8 @@ void sonde_late_begin(const struct sonde_agent* agent, const char* parts, char* 
     const char* why_not = begin_calls_of_opencl();
     if (g_has_opencl || *why_not != '\0') told.add("calls of OpenCL", why_not);
     if (g_has_opencl) {
-      told.add("operations of OpenCL queues that are made from now on", nullptr);
-      told.add("operations of queues that are there", "OpenCL times a queue from when it is made");
+      told.add("operations of OpenCL queues created from now on", nullptr);
+      told.add("operations of existing queues", "OpenCL times a queue from its creation");
     }
   }
   if (set_notes()) told.add("markers of sonde.h", nullptr);

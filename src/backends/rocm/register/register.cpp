@@ -67,11 +67,10 @@ bool knows_version(Known& known, uint64_t version) {
   if (major >= known.oldest && major <= known.newest) return true;
   if (__atomic_exchange_n(&known.refused, true, __ATOMIC_RELAXED)) return false;
   char text[160];
-  snprintf(
-      text, sizeof text,
-      "version %lu.%lu of %s's table is not one this version of Sonde knows: its calls are not "
-      "recorded",
-      major, version % kMajor / 100, known.name);
+  snprintf(text, sizeof text,
+           "version %lu.%lu of %s's table is unknown to this version of Sonde: its calls are not "
+           "recorded",
+           major, version % kMajor / 100, known.name);
   report(SONDE_WARNING, known.name, text);
   return false;
 }
