@@ -44,8 +44,8 @@ struct Definitions {
   Block* last = nullptr;
   wire::ChunkHeader* chunk = nullptr;  // of ring 0
   // How far begin_definitions() has copied the log to ring 0.
-  Block* told = nullptr;
-  uint64_t told_bytes = 0;
+  Block* copied = nullptr;
+  uint64_t copied_bytes = 0;
   uint32_t* seen = nullptr;
 };
 Definitions g_definitions;
@@ -306,8 +306,8 @@ uint32_t try_define(wire::RecordHeader* record) {
   return try_lock_definitions() ? define_locked(record) : 0;
 }
 
-bool may_define(bool inside) {
-  if (!inside) return lose(wire::DropReason::kReentrant);
+bool may_define(bool entered) {
+  if (!entered) return lose(wire::DropReason::kReentrant);
   return ensure_spool() || lose(load(g_state.out_because));
 }
 
@@ -318,19 +318,19 @@ bool begin_definitions(const wire::RecordHeader* process) {
   bool good = true;
   if (d.chunk == nullptr) {
     good = append_to_ring(process, uint64_t{process->words} * 8);
-    d.told = d.first;
-    d.told_bytes = 0;
+    d.copied = d.first;
+    d.copied_bytes = 0;
   }
-  while (good && d.told != nullptr) {
-    if (d.told_bytes >= d.told->used) {
-      d.told = d.told->next;
-      d.told_bytes = 0;
+  while (good && d.copied != nullptr) {
+    if (d.copied_bytes >= d.copied->used) {
+      d.copied = d.copied->next;
+      d.copied_bytes = 0;
       continue;
     }
     const auto* record =
-        reinterpret_cast<const wire::RecordHeader*>(d.told->records() + d.told_bytes);
+        reinterpret_cast<const wire::RecordHeader*>(d.copied->records() + d.copied_bytes);
     good = append_to_ring(record, uint64_t{record->words} * 8);
-    if (good) d.told_bytes += uint64_t{record->words} * 8;
+    if (good) d.copied_bytes += uint64_t{record->words} * 8;
   }
   unlock_definitions();
   return good;

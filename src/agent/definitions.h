@@ -32,8 +32,8 @@ uint32_t intern_text(const char* text);
 bool seen_before(const Text& text);
 
 // Whether there is a spool to define something in. If not, or if the thread is already within the
-// agent (`inside` is false), counts a drop.
-bool may_define(bool inside);
+// agent (`entered` is false), counts a drop.
+bool may_define(bool entered);
 
 // Writes a definition; header.type and header.words are filled in by the caller, header.id here.
 // Returns the id, or 0.

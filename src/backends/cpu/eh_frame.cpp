@@ -43,8 +43,8 @@ uint64_t take_pointer(Cursor& cursor, uint8_t encoding) {
   return (encoding & 0x70) == 0x10 ? value + here : value;
 }
 
-// The CIE: what several FDEs have in common.
-struct Common {
+// What several FDEs have in common.
+struct Cie {
   uint64_t code_align = 1;
   int64_t data_align = 1;
   uint64_t return_register = kReturnAddress;
@@ -53,8 +53,8 @@ struct Common {
   const uint8_t *instructions = nullptr, *end = nullptr;
 };
 
-struct Function {
-  Common common;
+struct Fde {
+  Cie cie;
   uint64_t start = 0, length = 0;
   const uint8_t *instructions = nullptr, *end = nullptr;
 };
@@ -72,21 +72,21 @@ Cursor body_of(const Section& section, const uint8_t* entry) {
   return {cursor.at(), cursor.at() + length};
 }
 
-bool read_augmentation(Cursor& cursor, const char* text, Common& common) {
+bool read_augmentation(Cursor& cursor, const char* text, Cie& cie) {
   if (*text != 'z') return *text == '\0';
-  common.has_augmentation = true;
+  cie.has_augmentation = true;
   const uint64_t length = cursor.unsigned_leb();
   const uint8_t* const after = cursor.at() + length;
   for (++text; *text != '\0'; ++text) {
     if (*text == 'R') {
-      common.encoding = cursor.take<uint8_t>();
+      cie.encoding = cursor.take<uint8_t>();
     } else if (*text == 'P') {
       const auto encoding = cursor.take<uint8_t>();
       take_pointer(cursor, encoding);
     } else if (*text == 'L') {
       cursor.take<uint8_t>();
     } else if (*text == 'S') {
-      common.signal_frame = true;
+      cie.signal_frame = true;
     } else if (*text != 'B') {
       break;  // unknown augmentation: skipped by its length
     }
@@ -96,7 +96,7 @@ bool read_augmentation(Cursor& cursor, const char* text, Common& common) {
   return true;
 }
 
-bool read_common(const Section& section, const uint8_t* entry, Common& common) {
+bool read_cie(const Section& section, const uint8_t* entry, Cie& cie) {
   Cursor cursor = body_of(section, entry);
   if (cursor.take<uint32_t>() != 0) return false;  // not a CIE
   const auto version = cursor.take<uint8_t>();
@@ -108,27 +108,27 @@ bool read_common(const Section& section, const uint8_t* entry, Common& common) {
     augmentation[i] = c;
   }
   if (version == 4) cursor.skip(2);
-  common.code_align = cursor.unsigned_leb();
-  common.data_align = cursor.signed_leb();
-  common.return_register = version == 1 ? cursor.take<uint8_t>() : cursor.unsigned_leb();
-  if (!cursor.good() || !read_augmentation(cursor, augmentation, common)) return false;
-  common.instructions = cursor.at();
-  common.end = cursor.end();
-  return cursor.good() && common.return_register == kReturnAddress;
+  cie.code_align = cursor.unsigned_leb();
+  cie.data_align = cursor.signed_leb();
+  cie.return_register = version == 1 ? cursor.take<uint8_t>() : cursor.unsigned_leb();
+  if (!cursor.good() || !read_augmentation(cursor, augmentation, cie)) return false;
+  cie.instructions = cursor.at();
+  cie.end = cursor.end();
+  return cursor.good() && cie.return_register == kReturnAddress;
 }
 
-bool read_function(const Section& section, const uint8_t* entry, Function& function) {
+bool read_fde(const Section& section, const uint8_t* entry, Fde& fde) {
   Cursor cursor = body_of(section, entry);
   const uint8_t* const here = cursor.at();
   const auto back = cursor.take<uint32_t>();
-  if (!cursor.good() || back == 0 || !read_common(section, here - back, function.common)) {
+  if (!cursor.good() || back == 0 || !read_cie(section, here - back, fde.cie)) {
     return false;
   }
-  function.start = take_pointer(cursor, function.common.encoding);
-  function.length = take_pointer(cursor, function.common.encoding & 0x0f);
-  if (function.common.has_augmentation) cursor.skip(cursor.unsigned_leb());
-  function.instructions = cursor.at();
-  function.end = cursor.end();
+  fde.start = take_pointer(cursor, fde.cie.encoding);
+  fde.length = take_pointer(cursor, fde.cie.encoding & 0x0f);
+  if (fde.cie.has_augmentation) cursor.skip(cursor.unsigned_leb());
+  fde.instructions = cursor.at();
+  fde.end = cursor.end();
   return cursor.good();
 }
 
@@ -170,13 +170,13 @@ const uint8_t* find_entry(const Section& section, uint64_t pc) {
 // Executes a function's CFA program up to one address.
 class Machine {
  public:
-  Machine(const Function& function, Rules& rules) : function_(function), rules_(rules) {}
+  Machine(const Fde& fde, Rules& rules) : fde_(fde), rules_(rules) {}
 
   bool run(uint64_t pc) {
-    const Common& common = function_.common;
-    if (!run_part(Cursor(common.instructions, common.end), UINT64_MAX)) return false;
+    const Cie& cie = fde_.cie;
+    if (!run_part(Cursor(cie.instructions, cie.end), UINT64_MAX)) return false;
     initial_ = rules_;
-    return run_part(Cursor(function_.instructions, function_.end), pc - function_.start);
+    return run_part(Cursor(fde_.instructions, fde_.end), pc - fde_.start);
   }
 
  private:
@@ -200,10 +200,10 @@ class Machine {
         moves = false;
       }
       if (moves) {
-        location += advance * function_.common.code_align;
+        location += advance * fde_.cie.code_align;
         if (location > offset) return cursor.good();
       } else if (byte >> 6 == 2) {
-        saved_at(low, static_cast<int64_t>(cursor.unsigned_leb()) * function_.common.data_align);
+        saved_at(low, static_cast<int64_t>(cursor.unsigned_leb()) * fde_.cie.data_align);
       } else if (byte >> 6 == 3) {
         restore(low);
       } else if (!one(byte, cursor)) {
@@ -214,7 +214,7 @@ class Machine {
   }
 
   bool one(uint8_t operation, Cursor& cursor) {
-    const int64_t align = function_.common.data_align;
+    const int64_t align = fde_.cie.data_align;
     switch (operation) {
       case 0x00:  // nop
         return true;
@@ -268,7 +268,7 @@ class Machine {
         return true;
       case 0x12:
       case 0x13:
-        rules_.cfa_offset = cursor.signed_leb() * function_.common.data_align;
+        rules_.cfa_offset = cursor.signed_leb() * fde_.cie.data_align;
         return true;
       case 0x0f:
         rules_.cfa = Rules::Cfa::kExpression;
@@ -295,7 +295,7 @@ class Machine {
           rules_.rbp_expression = place;
         }
         // The return address of a signal frame is found in another way.
-        return which != kReturnAddress || function_.common.signal_frame;
+        return which != kReturnAddress || fde_.cie.signal_frame;
       }
       case 0x14:  // val_offset
         cursor.unsigned_leb();
@@ -342,7 +342,7 @@ class Machine {
   }
 
   static constexpr uint32_t kStates = 8;
-  const Function& function_;
+  const Fde& fde_;
   Rules& rules_;
   Rules initial_;
   Rules states_[kStates];
@@ -353,12 +353,12 @@ class Machine {
 
 bool find_rules(const Section& section, uint64_t pc, Rules& rules) {
   const uint8_t* const entry = find_entry(section, pc);
-  Function function;
-  if (entry == nullptr || !read_function(section, entry, function)) return false;
-  if (pc < function.start || pc - function.start >= function.length) return false;
+  Fde fde;
+  if (entry == nullptr || !read_fde(section, entry, fde)) return false;
+  if (pc < fde.start || pc - fde.start >= fde.length) return false;
   rules = {};
-  rules.signal_frame = function.common.signal_frame;
-  return Machine(function, rules).run(pc);
+  rules.signal_frame = fde.cie.signal_frame;
+  return Machine(fde, rules).run(pc);
 }
 
 }  // namespace sonde::cpu
