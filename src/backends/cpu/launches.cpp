@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "agent/platform.h"
-#include "backends/cpu/modules.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::cpu {
@@ -17,26 +16,6 @@ constexpr int kTriesWithoutPause = 3;
 
 const struct sonde_agent* g_agent = nullptr;
 uint32_t g_own_module = 0;
-enum : uint8_t { kUnknown, kOurs, kOthers };
-uint8_t g_whose[kMaxModules];
-
-bool is_ours(uint32_t number) {
-  if (number == 0) return false;
-  const uint8_t known = agent::load(g_whose[number]);
-  if (known != kUnknown) return known == kOurs;
-  const char* path = module_at(number).path;
-  const bool ours = path != nullptr && strstr(path, "/libsonde-") != nullptr;
-  agent::store(g_whose[number], ours ? kOurs : kOthers);
-  return ours;
-}
-
-// Drops the innermost frames, between the program's call and here.
-void leave_out_ours(Stack& stack) {
-  uint32_t ours = 0;
-  while (ours < stack.count && is_ours(stack.frames[ours].module)) ++ours;
-  stack.count -= ours;
-  memmove(stack.frames, stack.frames + ours, sizeof(Frame) * stack.count);
-}
 
 bool all_defined(const PythonStack& python) {
   for (uint32_t i = 0; i < python.frame_count; ++i) {

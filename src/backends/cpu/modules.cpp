@@ -249,6 +249,18 @@ uint32_t module_of(uint64_t pc) {
 
 const Module& module_at(uint32_t number) { return g_modules[number]; }
 
+bool is_ours(uint32_t number) {
+  enum : uint8_t { kUnknown, kOurs, kOthers };
+  static uint8_t whose[kMaxModules];
+  if (number == 0) return false;
+  const uint8_t known = agent::load(whose[number]);
+  if (known != kUnknown) return known == kOurs;
+  const char* path = module_at(number).path;
+  const bool ours = path != nullptr && strstr(path, "/libsonde-") != nullptr;
+  agent::store(whose[number], ours ? kOurs : kOthers);
+  return ours;
+}
+
 uint32_t module_definition(uint32_t number, const struct sonde_agent* agent) {
   if (number == 0) return 0;
   Module& module = g_modules[number];

@@ -29,6 +29,8 @@ struct Module {
 // The number of the module that contains `pc`, or 0.
 uint32_t module_of(uint64_t pc);
 const Module& module_at(uint32_t number);
+// Whether it is one of Sonde's own libraries.
+bool is_ours(uint32_t number);
 // Modules and Python code objects can have ids at two definers: the agent, and the one set here.
 void set_second_definer(const struct sonde_agent* agent);
 bool is_second_definer(const struct sonde_agent* agent);

@@ -1,5 +1,6 @@
 #include "backends/cpu/unwind.h"
 
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -370,6 +371,13 @@ void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack) 
 
 void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack) {
   Walk(pc, stack_pointer, stack).run();
+}
+
+void leave_out_ours(Stack& stack) {
+  uint32_t ours = 0;
+  while (ours < stack.count && is_ours(stack.frames[ours].module)) ++ours;
+  stack.count -= ours;
+  memmove(stack.frames, stack.frames + ours, sizeof(Frame) * stack.count);
 }
 
 bool memory_is_readable() {

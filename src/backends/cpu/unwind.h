@@ -43,6 +43,9 @@ void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack);
 // frame has restored it, the first plausible pair of frame pointer and return address is used.
 void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack);
 
+// Drops the innermost frames that are in Sonde's own libraries.
+void leave_out_ours(Stack& stack);
+
 // Whether process_vm_readv works; a container may deny it.
 bool memory_is_readable();
 

@@ -29,25 +29,6 @@ struct Room {
 Room g_room;  // untouched until the first stack
 agent::BoundedLock g_lock;
 
-enum Ours : uint8_t { kUnknown, kOurs, kOthers };
-uint8_t g_whose[cpu::kMaxModules];
-
-bool is_ours(uint32_t module) {
-  if (module == 0) return false;
-  if (g_whose[module] == kUnknown) {
-    const char* path = cpu::module_at(module).path;
-    g_whose[module] = path != nullptr && strstr(path, "/libsonde-") != nullptr ? kOurs : kOthers;
-  }
-  return g_whose[module] == kOurs;
-}
-
-void leave_out_ours(cpu::Stack& stack) {
-  uint32_t ours = 0;
-  while (ours < stack.count && is_ours(stack.frames[ours].module)) ++ours;
-  stack.count -= ours;
-  memmove(stack.frames, stack.frames + ours, sizeof(cpu::Frame) * stack.count);
-}
-
 // The main thread's bounds; the memory of other threads is read by system calls, which costs more.
 cpu::StackBounds bounds_of(uint32_t tid) {
   cpu::StackBounds bounds;
