@@ -20,7 +20,6 @@ struct Transfer {
   uint32_t pattern_bytes = 1;
 
   uint64_t bytes() const { return width * height * depth; }
-  bool is_rect() const { return height > 1 || depth > 1; }
 };
 
 Fault run_transfer(const Transfer& transfer, const GpuMemory& memory);

@@ -33,12 +33,4 @@ std::optional<T> number_in(std::string_view text, int base = 10) {
   return text.empty() ? value : std::nullopt;
 }
 
-// Parses an address as printf's %p writes it: "0x7f10".
-inline std::optional<int64_t> handle_number(std::string_view text) {
-  if (!text.starts_with("0x")) return std::nullopt;
-  text.remove_prefix(2);
-  const auto value = take_number<uint64_t>(text, 16);
-  return value ? std::optional(static_cast<int64_t>(*value)) : std::nullopt;
-}
-
 }  // namespace sonde

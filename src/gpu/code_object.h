@@ -31,7 +31,6 @@ struct KernelDescriptor {
   bool has_dispatch_id() const { return (properties & 16) != 0; }
   bool has_flat_scratch() const { return (properties & 32) != 0; }
   bool has_private_size() const { return (properties & 64) != 0; }
-  bool is_wave32() const { return (properties & 1 << 10) != 0; }
   uint32_t user_sgprs() const { return rsrc2 >> 1 & 31; }
   bool has_scratch_offset() const { return (rsrc2 & 1) != 0; }
   bool has_group_id(unsigned axis) const { return (rsrc2 >> (7 + axis) & 1) != 0; }

@@ -98,12 +98,6 @@ TEST(Decode, AnyWordsAreTaken) {
   EXPECT_GT(known, 100'000u);
 }
 
-TEST(Branch, TargetsAreRelativeToTheNextInstruction) {
-  const uint32_t back[] = {0xbf82fffe}, other[] = {0xbf800000};  // s_branch -2, s_nop
-  EXPECT_EQ(branch_target(*decode(Architecture::kGfx90a, back), 0x1000), 0xffcu);
-  EXPECT_EQ(branch_target(*decode(Architecture::kGfx90a, other), 0x1000), std::nullopt);
-}
-
 // The index finds each row again, and no operand is wider than the registers of a wave.
 TEST(Opcodes, AreFoundByNumber) {
   for (const Opcode& opcode : all_opcodes()) {

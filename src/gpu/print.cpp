@@ -172,13 +172,4 @@ std::string text_of(const Instruction& instruction) {
   return text + behind_operands(instruction);
 }
 
-std::optional<uint64_t> branch_target(const Instruction& instruction, uint64_t address) {
-  const std::string_view name = instruction.opcode->name;
-  const bool is_branch =
-      name == "s_branch" || name == "s_call_b64" || name.starts_with("s_cbranch");
-  if (!is_branch || name == "s_cbranch_g_fork" || name == "s_cbranch_join") return std::nullopt;
-  const auto words = static_cast<int16_t>(instruction.modifiers.immediate);
-  return address + 4 + static_cast<uint64_t>(int64_t{words} * 4);
-}
-
 }  // namespace sonde::gpu

@@ -11,7 +11,4 @@ namespace sonde::gpu {
 // next instruction.
 std::string text_of(const Instruction& instruction);
 
-// The target of a branch at `address`; nullopt for other instructions.
-std::optional<uint64_t> branch_target(const Instruction& instruction, uint64_t address);
-
 }  // namespace sonde::gpu

@@ -56,8 +56,6 @@ struct ActivityRecord {
 static_assert(sizeof(ActivityRecord) == 64);
 
 // ROCm 5.2 and before.
-using ActivityCallback = void* (*)(uint32_t id, void* record, const void* data, void* arg);
-using ApiCallback = void (*)(uint32_t domain, uint32_t id, const void* data, void* arg);
 using RegisterCallback = int (*)(uint32_t id, void* callback, void* arg);
 using InitActivity = void (*)(void* id_callback, void* op_callback, void* arg);
 using EnableActivity = bool (*)(uint32_t op, bool enable);
