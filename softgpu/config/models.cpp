@@ -1,6 +1,5 @@
 #include "config/models.h"
 
-#include <algorithm>
 #include <set>
 
 #include "base/check.h"

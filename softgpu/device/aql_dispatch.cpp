@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "device/aql.h"
-#include "device/clock.h"
 
 namespace softgpu {
 namespace {

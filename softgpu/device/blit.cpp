@@ -1,6 +1,5 @@
 #include "device/blit.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace softgpu {

@@ -1,6 +1,5 @@
 #include "device/pm4.h"
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 

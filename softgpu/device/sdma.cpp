@@ -1,7 +1,5 @@
 #include "device/sdma.h"
 
-#include <algorithm>
-
 #include "device/clock.h"
 #include "device/comparison.h"
 

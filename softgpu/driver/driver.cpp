@@ -1,6 +1,5 @@
 #include "driver/driver.h"
 
-#include <fcntl.h>
 #include <linux/kfd_ioctl.h>
 #include <pthread.h>
 #include <signal.h>

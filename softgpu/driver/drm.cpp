@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
 #include <linux/kfd_ioctl.h>

@@ -1,7 +1,5 @@
 #include "driver/environment.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // The libc functions that query a path or descriptor: they answer for the tree, and show its device
 // files as devices.
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>

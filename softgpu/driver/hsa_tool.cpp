@@ -3,8 +3,6 @@
 #define AMD_INTERNAL_BUILD 1
 #include <hsa/hsa_api_trace.h>
 
-#include <atomic>
-
 #include "driver/driver.h"
 
 namespace softgpu {

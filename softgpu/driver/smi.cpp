@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/kfd_ioctl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
-#include <string_view>
 #include <vector>
 
 #include "tree/layout.h"

@@ -1,6 +1,5 @@
 #include "isa/allocations.h"
 
-#include <algorithm>
 #include <cstring>
 #include <mutex>
 

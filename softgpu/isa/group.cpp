@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <new>
 #include <utility>
 
 namespace softgpu::isa {

@@ -1,6 +1,5 @@
 #include "isa/hold.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace softgpu::isa {

@@ -1,8 +1,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "base/unique_fd.h"
 #include "tree/layout.h"
 #include "tree/tree.h"

@@ -2,7 +2,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <string_view>
 
 #include "config/config_json.h"
 #include "tree/layout.h"

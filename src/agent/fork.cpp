@@ -6,7 +6,6 @@
 // than its thread's ring, which is wiped as well. vfork() and clone(CLONE_VM) share the memory, and
 // what they record belongs to their parent.
 #include <errno.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 

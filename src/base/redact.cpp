@@ -1,7 +1,6 @@
 #include "base/redact.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
 #include "base/letters.h"

@@ -2,8 +2,6 @@
 // LDS and surrounding instructions. Scripts that parse that agent's output find its sections here.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/demangle.h"
 #include "fault/text.h"
 #include "fault/waves.h"

@@ -14,9 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "base/time.h"

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "fault/findings.h"
-#include "gpu/print.h"
 
 namespace sonde::fault {
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-
 #include "gpu/print_parts.h"
 
 namespace sonde::gpu {

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 
-#include "base/strings.h"
 #include "base/unique_fd.h"
 #include "record/command.h"
 #include "record/faults.h"

@@ -1,6 +1,5 @@
 #include "record/group_witness.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>

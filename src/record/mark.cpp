@@ -1,7 +1,6 @@
 // A mark from outside. The agent is loaded into a child of ours, which thereby becomes a process of
 // the recording like any other.
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -10,8 +10,6 @@
 #include <tuple>
 #include <vector>
 
-#include "watch/judge.h"
-
 namespace sonde::watch {
 namespace {
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
-
 namespace sonde::watch {
 
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/strings.h"
 #include "base/time.h"
 #include "monitor/kept_file.h"
 #include "watch/judge.h"

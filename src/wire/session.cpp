@@ -16,7 +16,6 @@
 
 #include "base/number.h"
 #include "base/private_file.h"
-#include "base/strings.h"
 #include "base/unique_fd.h"
 #include "wire/clocks.h"
 #include "wire/processes.h"

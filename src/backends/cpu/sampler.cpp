@@ -1,8 +1,6 @@
 #include "backends/cpu/sampler.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/platform.h"

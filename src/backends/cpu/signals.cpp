@@ -1,6 +1,5 @@
 #include "backends/cpu/signals.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>

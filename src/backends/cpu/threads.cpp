@@ -2,8 +2,6 @@
 // because the backend is preloaded.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "agent/platform.h"
 #include "backends/cpu/arming.h"

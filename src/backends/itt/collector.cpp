@@ -1,8 +1,6 @@
 // The ITT collector: fills each copy of the static part with this backend's functions.
 #include "backends/itt/collector.h"
 
-#include <stdlib.h>
-
 namespace sonde::itt {
 
 State g_state;

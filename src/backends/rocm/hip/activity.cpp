@@ -6,7 +6,6 @@
 
 #include "backends/rocm/connection.h"
 #include "backends/rocm/free_list.h"
-#include "backends/rocm/hip/calls.h"
 #include "backends/rocm/hip/hip_abi.h"
 
 namespace sonde::hip {

@@ -1,6 +1,5 @@
 // The board's allocations, found by the pointer that they are freed by, through an index beside the
 // board.
-#include <stdlib.h>
 
 #include "agent/platform.h"
 #include "backends/rocm/hsa/board.h"

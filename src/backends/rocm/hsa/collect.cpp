@@ -2,7 +2,6 @@
 // something, so that what it knows is recorded; when a queue gets full; and from a thread that
 // polls every few milliseconds while there is work, and sleeps while there is none.
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -5,7 +5,6 @@
 // makes the store, and waits in the program's place; meanwhile the packets stay in the program's
 // queue, as they would stay in the hardware's.
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>

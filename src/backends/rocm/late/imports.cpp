@@ -1,6 +1,5 @@
 #include "backends/rocm/late/imports.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdint.h>

@@ -6,9 +6,7 @@
 //
 // Called by the thread that attends to the process (cpu/attached.cpp), which knows this file only
 // by the names of these functions.
-#include <dlfcn.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "backends/rocm/connection.h"
 #include "backends/rocm/hip/hip.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "backends/rocm/connection.h"
-#include "backends/rocm/hip/hip.h"
 #include "backends/rocm/hip/table.h"
 #include "backends/rocm/hsa/runtime.h"
 #include "backends/rocm/rccl/rccl.h"
