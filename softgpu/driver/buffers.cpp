@@ -56,7 +56,7 @@ BufferRef Buffers::keep(Buffer* buffer) {
 int Buffers::make(uint64_t bytes, uint32_t gpu, uint32_t flags, uint64_t user_address,
                   BufferRef& made) {
   if (bytes == 0) return EINVAL;
-  give_back_what_nobody_uses();
+  free_unused();
   const uint64_t whole = rounded(bytes);
   if (is_vram(flags) && !session_.charge_vram(gpu, whole, config_.gpus[gpu].vram_bytes)) {
     log(2, "GPU %u: no VRAM left for %llu bytes", gpu, static_cast<unsigned long long>(bytes));
@@ -108,10 +108,10 @@ void Buffers::dispose(Buffer* last) {
     std::lock_guard guard(mutex_);
     unused_.push_back(*buffer);
   }
-  give_back_what_nobody_uses();
+  free_unused();
 }
 
-void Buffers::give_back_what_nobody_uses() {
+void Buffers::free_unused() {
   std::lock_guard guard(mutex_);
   std::erase_if(unused_, [this](const Buffer& buffer) {
     if (!retire(*buffer.share)) return false;

@@ -92,7 +92,7 @@ class Buffers {
  private:
   void dispose(Buffer* buffer);
   void give_back(const Buffer& buffer);
-  void give_back_what_nobody_uses();
+  void free_unused();
   bool retire(const ShareName& name) const;
   std::string path(const ShareName& name) const;
   std::shared_ptr<MemoryFile> memory_of(const ShareInfo& info);

@@ -265,7 +265,7 @@ TEST(Check, LdsEndsWithTheGroups) {
 TEST(Check, FindsReadsOfLdsThatNobodyWrote) {
   const Words read = {0xd86c0000, 0x01000000}, write = {0xd81a0000, 0x00000200},
               write_byte = {0xd83c0000, 0x00000200};
-  const auto told_after = [&](const Words& before) {
+  const auto findings_after = [&](const Words& before) {
     Checked machine;
     machine.group.lds_bytes = 256;
     Words words = before;
@@ -273,12 +273,12 @@ TEST(Check, FindsReadsOfLdsThatNobodyWrote) {
     EXPECT_EQ(machine.run_checked(words), Stop::kEnd);
     return machine.told;
   };
-  const auto told = told_after({});
+  const auto told = findings_after({});
   ASSERT_EQ(told.size(), 1u);
   EXPECT_NE(told[0].find("uninitialised_read: "), std::string::npos) << told[0];
   EXPECT_NE(told[0].find("lane 0 loads 4 bytes at LDS offset 0"), std::string::npos) << told[0];
-  EXPECT_TRUE(told_after(write).empty());
-  EXPECT_TRUE(told_after(write_byte).empty());  // the rest may be padding
+  EXPECT_TRUE(findings_after(write).empty());
+  EXPECT_TRUE(findings_after(write_byte).empty());  // the rest may be padding
 }
 
 // s_load_dwordx2 s[4:5], s[0:1], 0x0

@@ -270,7 +270,7 @@ bool GroupRunner::run_round(Round& round) {
     if (stop == Stop::kBudget && !wave.is_halted) {
       if (!take_turn(wave)) return false;
       stop = wave.stop;
-      round.has_progress |= !wave.takes_turn;
+      round.has_progress |= !wave.yields;
     }
     ended += stop == Stop::kEnd;
     waiting += stop == Stop::kBarrier;
@@ -298,7 +298,7 @@ void GroupRunner::run_turn(Wave& wave) {
       until_host_trap_ = HostTraps::distance(random_);
       if (wave.stop == Stop::kBudget) take_host_trap(wave);
     }
-    if (wave.stop != Stop::kBudget || wave.takes_turn || left == 0) return;
+    if (wave.stop != Stop::kBudget || wave.yields || left == 0) return;
   }
   isa::run(wave, *launch_->program, left);
 }
@@ -311,7 +311,7 @@ void GroupRunner::take_host_trap(Wave& wave) {
   // Without its own memory, a handler has no place for samples.
   if (handler.program != nullptr && handler.memory != 0) {
     GroupWatch* const watch = std::exchange(state_.watch, nullptr);
-    if (run_host_trap(wave, handler) != AfterTrap::kGoesOn) wave.stop = Stop::kHalt;
+    if (run_host_trap(wave, handler) != AfterTrap::kContinues) wave.stop = Stop::kHalt;
     state_.watch = watch;
   }
   is_in_host_trap_ = false;
@@ -347,12 +347,12 @@ bool GroupRunner::handle_trap(Wave& wave) {
     std::copy(std::begin(wave.s), std::end(wave.s), registers);
     GroupWatch* const watch = std::exchange(state_.watch, nullptr);
     uint32_t told = 0;
-    if (launch_->hold != nullptr) state_.told_driver = &told;
+    if (launch_->hold != nullptr) state_.driver_interrupt = &told;
     const AfterTrap after = run_trap_handler(wave, launch_->trap_handler);
-    state_.told_driver = nullptr;
+    state_.driver_interrupt = nullptr;
     state_.watch = watch;
     outcome.exceptions = told >> 10 & 0x1ff;  // above the doorbell id
-    if (after == AfterTrap::kGoesOn) return true;
+    if (after == AfterTrap::kContinues) return true;
     wave.pc = pc;
     std::copy(registers, registers + sonde::gpu::kTtmp, wave.s);
     std::copy(registers + sonde::gpu::kM0, std::end(registers), wave.s + sonde::gpu::kM0);

@@ -88,8 +88,8 @@ void send_message(Wave& w, const Op& op) {
   const bool is_interrupt = message == kInterrupt;
   if (message == kGetDoorbell) w.s[sonde::gpu::kExec] = w.group->doorbell;
   const u32 value = w.s[sonde::gpu::kM0] & 0xffffff;
-  if (is_interrupt && w.is_in_handler && w.group->told_driver != nullptr) {
-    *w.group->told_driver = value;
+  if (is_interrupt && w.is_in_handler && w.group->driver_interrupt != nullptr) {
+    *w.group->driver_interrupt = value;
   } else if (is_interrupt && w.group->interrupt) {
     w.group->interrupt(w.group->context, value);
   }
@@ -119,7 +119,7 @@ void add_waits(Table& t) {
                            "s_setkill"}) {
     add(t, name, nothing);
   }
-  add(t, "s_sleep", [](Wave& w, const Op&) { w.takes_turn = true; });
+  add(t, "s_sleep", [](Wave& w, const Op&) { w.yields = true; });
   add(t, "s_endpgm", [](Wave& w, const Op&) { w.stop = Stop::kEnd; });
   for (const char* name : {"s_rfe_b64", "s_rfe_restore_b64"}) {
     add(t, name, [](Wave& w, const Op& op) {

@@ -75,7 +75,7 @@ void run_until_stop(Wave& wave, Program& program, uint64_t budget) {
       run_unusual(wave, *op);
     }
     if (wave.stop != Stop::kNone) return;
-    if (wave.takes_turn) break;
+    if (wave.yields) break;
   }
   wave.stop = Stop::kBudget;
 }
@@ -103,7 +103,7 @@ void clear(Wave& wave) {
 
 void run(Wave& wave, Program& program, uint64_t budget) {
   wave.stop = Stop::kNone;
-  wave.takes_turn = false;
+  wave.yields = false;
   if (wave.group->watch != nullptr) {
     run_until_stop<true>(wave, program, budget);
   } else {

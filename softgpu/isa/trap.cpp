@@ -26,14 +26,14 @@ AfterTrap enter_handler(Wave& wave, const TrapHandler& handler, uint64_t at, uin
   wave.pc = handler.entry;
   do {
     run(wave, *handler.program, kMostInstructions);
-  } while (wave.stop == Stop::kBudget && wave.takes_turn);
+  } while (wave.stop == Stop::kBudget && wave.yields);
   wave.is_in_handler = false;
   if (wave.stop != Stop::kReturn) {
     wave.pc = at;
     return AfterTrap::kFailed;
   }
   wave.stop = Stop::kBudget;
-  return wave.is_halted ? AfterTrap::kHalted : AfterTrap::kGoesOn;
+  return wave.is_halted ? AfterTrap::kHalted : AfterTrap::kContinues;
 }
 
 }  // namespace
@@ -54,10 +54,10 @@ AfterTrap run_trap_handler(Wave& wave, const TrapHandler& handler) {
 
 AfterTrap run_host_trap(Wave& wave, const TrapHandler& handler) {
   const uint64_t executed = wave.executed;
-  const bool takes_turn = wave.takes_turn;
+  const bool yields = wave.yields;
   const AfterTrap after = enter_handler(wave, handler, wave.pc, kHostTrap);
   wave.executed = executed;
-  wave.takes_turn = takes_turn;
+  wave.yields = yields;
   return after;
 }
 

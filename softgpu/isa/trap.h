@@ -27,9 +27,9 @@ struct TrapRegisters {
 void set_trap_registers(Wave& wave, const TrapRegisters& registers);
 
 enum class AfterTrap {
-  kGoesOn,  // after the trap
-  kHalted,  // forever
-  kFailed,  // the handler itself failed; the wave has halted, and nothing was reported
+  kContinues,  // after the trap
+  kHalted,     // forever
+  kFailed,     // the handler itself failed; the wave has halted, and nothing was reported
 };
 // After a trap (kTrap, with its number), an illegal instruction or a memory violation.
 AfterTrap run_trap_handler(Wave& wave, const TrapHandler& handler);

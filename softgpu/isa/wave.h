@@ -51,7 +51,7 @@ struct GroupState {
   void (*interrupt)(void* context, uint32_t event) = nullptr;  // s_sendmsg
   uint64_t (*clock)(void* context) = nullptr;                  // s_memrealtime
   // Receives the trap handler's interrupts for the driver: its doorbell and the exceptions.
-  uint32_t* told_driver = nullptr;
+  uint32_t* driver_interrupt = nullptr;
   GlobalSync* sync = nullptr;  // one for the device
   uint32_t doorbell = 0;       // the queue's doorbell number
   void* context = nullptr;
@@ -70,7 +70,7 @@ struct alignas(64) Wave {
   uint32_t trap_id;
   uint32_t trap_status;  // in the layout of HW_REG_TRAPSTS
   Stop stop;
-  bool takes_turn;  // s_sleep: other waves should run
+  bool yields;  // s_sleep: other waves should run
   bool is_in_handler, is_halted;
   GlobalWait wait;
   uint32_t number;          // in its group

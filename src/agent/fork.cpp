@@ -115,7 +115,7 @@ void forget_spool() {
   g_state.retry_at = 0;
 }
 
-void begin_anew() {
+void start_over() {
   ThreadState& state = t_state;
   if (state.shield != nullptr) raise_shield(state);
   forget_ring();
@@ -142,7 +142,7 @@ bool notice_fork() {
   char expected = kUnseen;
   if (__atomic_compare_exchange_n(g_state.unforked, &expected, kBeingSeen, false, __ATOMIC_ACQUIRE,
                                   __ATOMIC_ACQUIRE)) {
-    begin_anew();
+    start_over();
     store_release(*g_state.unforked, kSeen);
     return true;
   }
@@ -154,7 +154,7 @@ bool notice_fork() {
 // handler is the only way to notice.
 void after_fork_in_child() {
   if (load(g_state.silent) != 0) return;
-  if (g_state.unforked == nullptr) return begin_anew();
+  if (g_state.unforked == nullptr) return start_over();
   if (is_new_child()) notice_fork();
 }
 

@@ -155,7 +155,7 @@ std::string redact_text(std::string_view text) {
       if (token.begin != token.end) hide(token);
       at = token.end;
     } else if (option_names_a_secret(text.substr(word.begin, word.end - word.begin))) {
-      const redact::Part value = redact::value_behind(text, word);
+      const redact::Part value = redact::value_after(text, word);
       if (value.begin == value.end) continue;
       hide(value);
       at = value.end;

@@ -49,7 +49,7 @@ Word next_word(std::string_view text, size_t at) {
   return word;
 }
 
-Part value_behind(std::string_view text, Word name) {
+Part value_after(std::string_view text, Word name) {
   size_t at = name.end;
   const Part none{at, at};
   const bool is_option = text.substr(name.begin, 2) == "--";

@@ -18,7 +18,7 @@ Word next_word(std::string_view text, size_t at);
 
 // The value after a name: "=x", ": x", "\": \"x\"" and the like; after "--name" also the next
 // word. Empty if there is none.
-Part value_behind(std::string_view text, Word name);
+Part value_after(std::string_view text, Word name);
 
 // If `word` is the scheme of a URL: the secret part of "user:password@", possibly empty.
 std::optional<Part> secret_of_url(std::string_view text, Word word);

@@ -290,14 +290,14 @@ std::string ask_library(int64_t pid, const std::string& path) {
   if (!reader.take_events())
     return fmt::format("{} does not work with this process's ROCr or this driver",
                        dbgapi::kLibrary);
-  if (api.process_set_progress(process, dbgapi::kStands) != dbgapi::kSuccess)
+  if (api.process_set_progress(process, dbgapi::kNoForwardProgress) != dbgapi::kSuccess)
     return fmt::format("{} cannot stop the queues of process {}", dbgapi::kLibrary, pid);
   std::string text;
   const std::vector<Handle> all = reader.waves();
   const std::vector<Handle> waves = reader.stop(all);
   for (const Handle wave : waves) text += reader.line_of(wave);
   reader.let_go();
-  api.process_set_progress(process, dbgapi::kGoesOn);
+  api.process_set_progress(process, dbgapi::kProgressNormal);
   api.process_detach(process);
   std::ofstream file(path, std::ios::app);
   file << text << std::flush;

@@ -23,7 +23,7 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of a code object to read
 constexpr uint64_t kMostCode = uint64_t{4} << 20;   // of a function
 constexpr int kLinesBefore = 12, kLinesBehind = 8;
 
-uint64_t number_behind(const std::string& text, const char* key) {
+uint64_t number_after(const std::string& text, const char* key) {
   const size_t at = text.find(key);
   return at == std::string::npos ? 0
                                  : std::strtoull(text.c_str() + at + std::strlen(key), nullptr, 0);
@@ -76,8 +76,8 @@ CodeObject place_of(const LoadedObject& loaded) {
   place.base = loaded.base;
   place.loaded_bytes = loaded.bytes;
   place.delta = loaded.delta;
-  place.offset = number_behind(loaded.uri, "offset=");
-  place.bytes = number_behind(loaded.uri, "size=");
+  place.offset = number_after(loaded.uri, "offset=");
+  place.bytes = number_after(loaded.uri, "size=");
   std::error_code error;
   if (!loaded.copy.empty()) {
     place.file = loaded.copy;

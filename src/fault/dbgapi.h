@@ -28,7 +28,7 @@ struct Callbacks {
   void (*log_message)(int level, const char* message);
 };
 
-enum Progress : int { kGoesOn = 0, kStands = 1 };
+enum Progress : int { kProgressNormal = 0, kNoForwardProgress = 1 };
 enum EventKind : int { kNoEvent = 0, kRuntimeEvent = 5 };
 enum EventInfo : int { kRuntimeState = 6 };
 // Value of kRuntimeState: the library does not support the runtime.

@@ -14,14 +14,14 @@ namespace {
 constexpr size_t kMostDisassembled = 32;  // limit on places with disassembly
 
 // One program writes these lines, with each key once, so a tree of values is not needed.
-std::string_view text_behind(std::string_view line, std::string_view key) {
+std::string_view text_after(std::string_view line, std::string_view key) {
   const std::string quoted = "\"" + std::string(key) + "\": ";
   const size_t at = line.find(quoted);
   return at == std::string_view::npos ? std::string_view() : line.substr(at + quoted.size());
 }
 
 std::string text_of_key(std::string_view line, std::string_view key) {
-  std::string_view value = text_behind(line, key);
+  std::string_view value = text_after(line, key);
   if (value.empty() || value[0] != '"') return {};
   std::string text;
   for (size_t i = 1; i < value.size() && value[i] != '"'; ++i) {
@@ -32,7 +32,7 @@ std::string text_of_key(std::string_view line, std::string_view key) {
 }
 
 uint64_t number_of_key(std::string_view line, std::string_view key) {
-  std::string_view value = text_behind(line, key);
+  std::string_view value = text_after(line, key);
   if (!value.empty() && value[0] == '"') value.remove_prefix(1);
   return std::strtoull(std::string(value.substr(0, 20)).c_str(), nullptr, 0);
 }
@@ -79,7 +79,7 @@ Wave read_wave(const std::string& line) {
   wave.why = text_of_key(line, "why");
   wave.kernel = text_of_key(line, "kernel");
   if (wave.kernel.empty()) wave.kernel_object = number_of_key(line, "kernel_object");
-  std::string ids(text_behind(line, "group_id").substr(0, 80));
+  std::string ids(text_after(line, "group_id").substr(0, 80));
   const char* at = ids.c_str() + (ids.empty() ? 0 : 1);
   for (uint64_t& id : wave.group_id) {
     char* end = nullptr;
@@ -103,7 +103,7 @@ std::vector<uint32_t> words_in(std::string_view digits) {
 
 std::vector<std::vector<uint32_t>> rows_of(std::string_view line, std::string_view key) {
   std::vector<std::vector<uint32_t>> rows;
-  std::string_view list = text_behind(line, key);
+  std::string_view list = text_after(line, key);
   list = list.substr(0, list.find(']'));
   for (size_t at = 0; (at = list.find('"', at)) != std::string_view::npos;) {
     const size_t end = list.find('"', at + 1);

@@ -48,16 +48,16 @@ std::vector<GpuCard> cards_of(const Job& job) {
            std::tuple(b.gpu, b.figure, b.start_ns, b.end_ns);
   });
   std::vector<GpuCard> cards(job.gpus.size());
-  int64_t told_until = INT64_MIN;
+  int64_t reported_until = INT64_MIN;
   const JobSample* before = nullptr;
   for (const JobSample& sample : samples) {
     if (before == nullptr || before->gpu != sample.gpu || before->figure != sample.figure) {
-      told_until = INT64_MIN;
+      reported_until = INT64_MIN;
     }
     before = &sample;
-    const int64_t start_ns = std::max(sample.start_ns, told_until);
+    const int64_t start_ns = std::max(sample.start_ns, reported_until);
     if (sample.end_ns <= start_ns) continue;
-    told_until = sample.end_ns;
+    reported_until = sample.end_ns;
     GpuCard& card = cards[sample.gpu];
     card.begin_ns = std::min(card.begin_ns, start_ns);
     card.end_ns = std::max(card.end_ns, sample.end_ns);

@@ -32,7 +32,7 @@ uint32_t pass_of(const char* text) {
   return text != nullptr ? static_cast<uint32_t>(strtoul(text, nullptr, 10)) : 0;
 }
 
-const char* pass_behind(const char* text) {
+const char* next_pass(const char* text) {
   const char* const bar = strchr(text, '|');
   return bar != nullptr ? bar + 1 : nullptr;
 }

@@ -28,7 +28,7 @@ bool each_wanted(const char* text, const char* gpu, VisitCounter visit, void* da
 // The number of the pass, with which its text begins; 0 = none.
 uint32_t pass_of(const char* text);
 // The text of the next pass, or nullptr.
-const char* pass_behind(const char* text);
+const char* next_pass(const char* text);
 // Whether "0,4:7" contains the number. True if there is no list.
 bool in_ranges(const char* list, uint64_t number);
 

@@ -38,17 +38,17 @@ TEST(CounterRequest, HasTheCountersOfEachGpu) {
 
 TEST(CounterRequest, MayHaveSeveralPasses) {
   const char* const first = "1;gfx906=SQ:1:A|2;gfx90a=SQ:2:B,SQ:3:C;gfx906=SQ:4:D|3";
-  const char* const second = pass_behind(first);
+  const char* const second = next_pass(first);
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(pass_of(second), 2u);
   EXPECT_TRUE(read(first, "gfx90a").counters.empty());
   EXPECT_EQ(read(first, "gfx906").counters, (std::vector<std::string>{"SQ 1 A"}));
   EXPECT_EQ(read(second, "gfx90a").counters, (std::vector<std::string>{"SQ 2 B", "SQ 3 C"}));
   EXPECT_EQ(read(second, "gfx906").counters, (std::vector<std::string>{"SQ 4 D"}));
-  const char* const third = pass_behind(second);
+  const char* const third = next_pass(second);
   ASSERT_NE(third, nullptr);
   EXPECT_EQ(pass_of(third), 3u);
-  EXPECT_EQ(pass_behind(third), nullptr);
+  EXPECT_EQ(next_pass(third), nullptr);
 }
 
 TEST(CounterRequest, OtherTextsAreRefused) {

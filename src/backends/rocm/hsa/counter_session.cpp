@@ -206,7 +206,7 @@ void prepare(CounterSession* session) {
   if (session->passes == nullptr) return;
   if (getenv("SOFTGPU_TREE") != nullptr) agent().metadata("counters.software", gpu);
   const char* text = getenv("SONDE_COUNTERS");
-  for (; text != nullptr && session->pass_count < kMostPasses; text = pass_behind(text)) {
+  for (; text != nullptr && session->pass_count < kMostPasses; text = next_pass(text)) {
     CounterPass* pass = make_pass(session->device, gpu, text);
     if (pass != nullptr) session->passes[session->pass_count++] = pass;
   }

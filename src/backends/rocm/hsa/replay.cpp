@@ -177,7 +177,7 @@ void stop(ReplayQueue* queue, const DispatchPacket& packet) {
 bool replays() {
   static const pid_t process = [] {
     const char* text = getenv("SONDE_COUNTERS");
-    return text != nullptr && pass_behind(text) != nullptr ? getpid() : 0;
+    return text != nullptr && next_pass(text) != nullptr ? getpid() : 0;
   }();
   // A forked child must not wait for turns that its parent began.
   return process != 0 && process == getpid();
