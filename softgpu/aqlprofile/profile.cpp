@@ -89,7 +89,7 @@ hsa_status_t open_session(const hsa_ven_amd_aqlprofile_profile_t* profile, Sessi
   std::vector<Wanted> wanted;
   for (uint32_t i = 0; i < profile->event_count; ++i) {
     const auto each = wanted_of(profile->events[i]);
-    if (!each) return fail("an event's block is not known");
+    if (!each) return fail("an event's block is unknown");
     wanted.push_back(*each);
   }
   auto selected = select(wanted, *geometry);

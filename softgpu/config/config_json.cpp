@@ -384,7 +384,7 @@ Result<FaultRule> parse_fault_option(std::string_view text) {
     if (!number || *number < 1) {
       return make_error(
           ErrorCode::kInvalidArgument,
-          "--fault " + std::string(text) + ": after ':' comes the number of a dispatch", {},
+          "--fault " + std::string(text) + ": expected the number of a dispatch after ':'", {},
           "example: memory-fault@saxpy:3");
     }
     rule.dispatch = static_cast<uint64_t>(*number);
@@ -416,8 +416,9 @@ Status finish_config(Config& config) {
   assign_pci_addresses(config.gpus);
   for (const FaultRule& rule : config.faults) {
     if (rule.gpu >= static_cast<int32_t>(config.gpus.size())) {
-      return make_error(ErrorCode::kInvalidArgument,
-                        "a fault is for GPU " + std::to_string(rule.gpu) + ", which is not there");
+      return make_error(
+          ErrorCode::kInvalidArgument,
+          "a fault is for GPU " + std::to_string(rule.gpu) + ", which does not exist");
     }
   }
   return sonde::ok_status();

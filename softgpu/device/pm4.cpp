@@ -132,7 +132,7 @@ Pm4::Result Pm4::packet(uint32_t opcode, Words words, uint32_t count, int64_t no
       return wait(words, now_ns);
     default:
       char text[48];
-      std::snprintf(text, sizeof(text), "PM4 packet %#x is not known", opcode);
+      std::snprintf(text, sizeof(text), "unknown PM4 packet %#x", opcode);
       return bad(text);
   }
 }
@@ -163,7 +163,7 @@ Pm4::Result Pm4::store(uint64_t address, uint64_t value, bool is_wide) {
     __atomic_store_n(reinterpret_cast<uint64_t*>(own), value, __ATOMIC_RELEASE);
     return Result::kDone;
   }
-  if (own % 4 != 0) return bad("a PM4 packet writes to an address that 4 does not divide");
+  if (own % 4 != 0) return bad("a PM4 packet writes to an address that is not a multiple of 4");
   auto* to = reinterpret_cast<uint32_t*>(own);
   __atomic_store_n(to, static_cast<uint32_t>(value), __ATOMIC_RELEASE);
   if (is_wide) __atomic_store_n(to + 1, static_cast<uint32_t>(value >> 32), __ATOMIC_RELEASE);

@@ -135,7 +135,7 @@ TEST(Pm4, WhatCannotBeRunIsTold) {
   Machine unknown;
   unknown.put(0x15, {0, 0, 0, 0});  // DISPATCH_DIRECT
   EXPECT_EQ(unknown.run(), Pm4::Result::kBadPacket);
-  EXPECT_EQ(unknown.pm4.problem(), "PM4 packet 0x15 is not known");
+  EXPECT_EQ(unknown.pm4.problem(), "unknown PM4 packet 0x15");
   Machine cut;
   cut.commands = {3U << 30 | 9U << 16 | 0x37 << 8, 0};
   EXPECT_EQ(cut.run(), Pm4::Result::kBadPacket);

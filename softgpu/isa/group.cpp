@@ -371,7 +371,7 @@ Outcome GroupRunner::stopped_at(const Wave& wave) const {
     case Stop::kUnknownInstruction: {
       const Op* op = launch_->program->at(wave.pc);
       return {Outcome::kIllegalInstruction, wave.pc,
-              "instruction " + name_of(*op) + place + " is not known"};
+              "instruction " + name_of(*op) + place + " is unknown"};
     }
     case Stop::kOutsideCode:
       return {Outcome::kIllegalInstruction, wave.pc, std::string("it left its code") + place};

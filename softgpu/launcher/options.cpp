@@ -89,8 +89,9 @@ Result<Config> make_config(const Raw& raw) {
   }
   if ((config.check_memory || config.check_races) && config.engine != EngineChoice::kAuto &&
       config.engine != EngineChoice::kIsa) {
-    return make_error(ErrorCode::kInvalidArgument, "checks machine code, which is not to run",
-                      "--check", "--engine isa, or auto");
+    return make_error(ErrorCode::kInvalidArgument,
+                      "checks machine code, which this engine does not run", "--check",
+                      "--engine isa, or auto");
   }
   SONDE_TRY(finish_config(config));
   for (GpuConfig& gpu : config.gpus) gpu.time.real_time |= raw.real_time;

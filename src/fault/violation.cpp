@@ -160,7 +160,7 @@ std::string violation_text(const Violation& violation) {
                                   ? fmt::format("offset {} of {} bytes of LDS", violation.address,
                                                 format_count(violation.room))
                                   : fmt::format("{:#x}", violation.address);
-    return fmt::format("lane {} uses {} bytes at {}, which is no multiple of {}", violation.lane,
+    return fmt::format("lane {} uses {} bytes at {}, which is not a multiple of {}", violation.lane,
                        violation.bytes, where, violation.bytes);
   }
   return fmt::format(

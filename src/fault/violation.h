@@ -18,7 +18,7 @@ std::optional<Violation> find_violation(const Wave& wave, uint32_t private_bytes
 std::optional<Violation> first_violation(const std::vector<WaveGroup>& waves,
                                          uint32_t private_bytes, CodeObjects& code);
 
-// "lane 3 uses 4 bytes at 0x7f01, which is no multiple of 4".
+// "lane 3 uses 4 bytes at 0x7f01, which is not a multiple of 4".
 std::string violation_text(const Violation& violation);
 
 }  // namespace sonde::fault

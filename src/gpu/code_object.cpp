@@ -204,7 +204,7 @@ Result<CodeObjectHead> read_code_object_head(std::span<const uint8_t> bytes) {
     if (entry->p_vaddr > kLargest || entry->p_memsz > kLargest || entry->p_offset > kLargest ||
         entry->p_filesz > entry->p_memsz) {
       if (entry->p_type == PT_LOAD)
-        return bad("a segment of the code object has no sensible place");
+        return bad("a segment of the code object has an invalid address or size");
       continue;
     }
     if (entry->p_type == PT_LOAD) {

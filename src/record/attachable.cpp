@@ -124,7 +124,7 @@ Status attachable(pid_t pid, const std::vector<std::string>& files) {
   } else if (state == 'T') {
     return refusal(pid, "it is stopped", fmt::format("kill -CONT {} resumes it", pid));
   }
-  if (is_of_the_kernel(stat)) return refusal(pid, "it is a thread of the kernel");
+  if (is_of_the_kernel(stat)) return refusal(pid, "it is a kernel thread");
   if (const auto tracer = static_cast<pid_t>(number_of(status, "TracerPid")); tracer != 0) {
     const std::string name(trim(text_of(tracer, "comm")));
     return refusal(pid, fmt::format("process {} ({}) traces it already", tracer, name),

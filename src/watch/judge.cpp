@@ -104,7 +104,7 @@ class Judge {
     }
     say(Severity::kNote, gpu, "little work",
         fmt::format(
-            "{:.0f} % busy at {:.0f} of {:.0f} W: there was always a kernel, but it uses few "
+            "{:.0f} % busy at {:.0f} of {:.0f} W: a kernel was always running, but it uses few "
             "of the units or waits",
             *gpu.busy_percent, *sensor.power_w, *sensor.power_cap_w));
   }

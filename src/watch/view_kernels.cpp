@@ -22,7 +22,7 @@ int View::draw_kernels(Cells& cells, int row, int rows) const {
   cells.put(row, 0, works ? title + ", " + live.source : title, Style::kBold);
   if (live.kernels.empty()) {
     const std::string why =
-        works ? fmt::format("no operation of it in the last {:.0f} s", live.span_s) : live.source;
+        works ? fmt::format("no operations in the last {:.0f} s", live.span_s) : live.source;
     if (rows > 1) cells.put(row + 1, 2, why, works ? Style::kPlain : Style::kWarn);
     return row + rows;
   }

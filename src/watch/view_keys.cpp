@@ -42,7 +42,7 @@ void View::choose_kernels() {
   if (kernels_ && (processes.empty() || processes[process_]->pid == kernels_->pid)) {
     kernels_wish_ = 0;
   } else if (processes.empty()) {
-    tell("there is no process whose kernels could be shown");
+    tell("there is no process to show kernels of");
   } else {
     kernels_wish_ = processes[process_]->pid;
   }

@@ -50,9 +50,9 @@ TABLE = {
     "illegal": ("_ZN4work7illegalEPi", r"^kernel work::illegal\(int\*\) has an instruction that this GPU does not know", None, None,
                 "asm volatile", "<unknown 0xf0001100>"),
     "misaligned": ("_ZN4work8misalignEPi", r"^misaligned atomic operation: kernel work::misalign\(int\*\), lane 0 uses 4 bytes at "
-                   r"{values_1}, which is no multiple of 4$", None, None, None, "global_atomic_add"),
+                   r"{values_1}, which is not a multiple of 4$", None, None, None, "global_atomic_add"),
     "misaligned_lds": ("_ZN4work15misalign_sharedEPi", r"^misaligned atomic operation: kernel work::misalign_shared\(int\*\), lane 0 uses 4 "
-                       r"bytes at offset 2 of 256 bytes of LDS, which is no multiple of 4$", None, None, None, "ds_add_u32"),
+                       r"bytes at offset 2 of 256 bytes of LDS, which is not a multiple of 4$", None, None, None, "ds_add_u32"),
     "scratch": ("_ZN4work8overflowEPi", r"^scratch overflow: kernel work::overflow\(int\*\), lane 0 uses 4 bytes at offset 4,000,0\d\d of "
                 r"1\d\d bytes of private memory$", None, None, "local[values[0] + 1000000]", "_store_dword"),
     "lds": ("_ZN4work7outsideEPi", r"^index out of bounds of __shared__ memory: kernel work::outside\(int\*\), lane 0 uses 4 bytes "

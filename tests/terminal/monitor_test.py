@@ -285,7 +285,7 @@ def shows_kernels(sonde, root):
                 user.wait(str(process.pid))
                 user.type("s")
                 user.wait(f"^Kernels of {process.pid}, recorded for this screen$")
-                user.wait("no operation of it")
+                user.wait("no operations in the last")
                 user.type("s")
                 user.wait("Kernels of", gone=True)
                 user.type("s")

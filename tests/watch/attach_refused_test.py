@@ -199,7 +199,7 @@ class Refused(AttachCase):
         if not kernel.exists() or kernel.read_text() != "kthreadd\n":
             self.skipTest("none is to be seen")
         self.pid = 2
-        self.assertIn("it is a thread of the kernel", self.record("--duration", "100ms"))
+        self.assertIn("it is a kernel thread", self.record("--duration", "100ms"))
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_of_another_user(self):

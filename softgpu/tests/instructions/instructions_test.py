@@ -148,7 +148,7 @@ def collect():
     possible = isa_pairs.possible("gfx90a")  # needs only LLVM's disassembler
     for name, code, check, kinds, fails in vector.modified_kernels(possible) if possible else ():
         made.append({"instruction": name, "kind": "vector", "code": code, "kinds": kinds, "check": check,
-                     **({"fails": "is not known"} if fails else {})})
+                     **({"fails": "is unknown"} if fails else {})})
     for module in (memory, matrix):
         for kernel in module.kernels():
             made.append({"kind": "whole", **kernel})
