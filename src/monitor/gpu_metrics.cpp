@@ -172,12 +172,6 @@ GpuMetrics summary_of(const GpuMetricsTable& table) {
   return metrics;
 }
 
-std::optional<GpuMetrics> parse_gpu_metrics(std::string_view bytes) {
-  const auto table = GpuMetricsTable::read(bytes);
-  if (!table) return std::nullopt;
-  return summary_of(*table);
-}
-
 const char* gpu_metrics_versions() { return "1.0 to 1.8, 2.0 to 2.4 and 3.0"; }
 
 }  // namespace sonde::monitor

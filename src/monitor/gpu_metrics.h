@@ -47,8 +47,6 @@ struct GpuMetrics {
   std::optional<double> throttle;  // the driver's bits
 };
 
-// nullopt: see GpuMetricsTable::read().
-std::optional<GpuMetrics> parse_gpu_metrics(std::string_view table);
 GpuMetrics summary_of(const GpuMetricsTable& table);
 // Which versions are known, for a message.
 const char* gpu_metrics_versions();

@@ -6,10 +6,18 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace sonde::monitor {
 namespace {
+
+std::optional<GpuMetrics> parse_gpu_metrics(std::string_view bytes) {
+  const auto table = GpuMetricsTable::read(bytes);
+  if (!table) return std::nullopt;
+  return summary_of(*table);
+}
 
 struct Header {
   uint16_t structure_size;

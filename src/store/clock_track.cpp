@@ -130,16 +130,4 @@ int64_t ClockTrack::to_monotonic_ns(int64_t value) const {
   return line(value, a.value, a.monotonic_ns, b.value, b.monotonic_ns);
 }
 
-int64_t ClockTrack::from_monotonic_ns(int64_t monotonic_ns) const {
-  if (knots_.empty()) return monotonic_ns;
-  if (knots_.size() == 1)
-    return clamp(Wide{knots_[0].value} + monotonic_ns - knots_[0].monotonic_ns);
-  auto after =
-      std::upper_bound(knots_.begin() + 1, knots_.end() - 1, monotonic_ns,
-                       [](int64_t time, const Knot& knot) { return time < knot.monotonic_ns; });
-  const Knot& b = *after;
-  const Knot& a = *(after - 1);
-  return line(monotonic_ns, a.monotonic_ns, a.value, b.monotonic_ns, b.value);
-}
-
 }  // namespace sonde::store

@@ -17,8 +17,6 @@ class ClockTrack {
 
   // With no snapshot the value itself is returned; with one, the clock is taken to run in ns.
   int64_t to_monotonic_ns(int64_t value) const;
-  // The inverse, for a clock whose values are known by another clock.
-  int64_t from_monotonic_ns(int64_t monotonic_ns) const;
 
   struct Knot {
     int64_t value;

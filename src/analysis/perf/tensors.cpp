@@ -239,9 +239,4 @@ std::optional<std::vector<int64_t>> Inputs::integers(size_t i) const {
   return list ? integers_of(*list) : std::nullopt;
 }
 
-bool Inputs::is_given(size_t i) const {
-  const Input& input = (*this)[i];
-  return input.tensor.has_value() || input.is_list || !input.concrete.empty();
-}
-
 }  // namespace sonde::analysis

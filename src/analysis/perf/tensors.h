@@ -59,7 +59,6 @@ class Inputs {
   std::optional<bool> flag(size_t i) const;
   std::optional<int64_t> integer(size_t i) const;
   std::optional<std::vector<int64_t>> integers(size_t i) const;  // "[1, 2]" or "1"
-  bool is_given(size_t i) const;  // there, and not None, as far as is recorded
 
  private:
   std::vector<Input> inputs_;

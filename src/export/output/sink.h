@@ -23,7 +23,7 @@ class Sink {
   Sink& operator=(Sink&&) = delete;
   ~Sink();
 
-  // At least `size` bytes (size <= kMaxGrab), valid until the next call of anything here.
+  // At least `size` bytes (4 KiB at most), valid until the next call of anything here.
   char* grab(size_t size) {
     if (size > room()) flush();
     return buffer_.bytes.data() + buffer_.used;
@@ -37,8 +37,6 @@ class Sink {
   }
 
   Status finish();
-
-  static constexpr size_t kMaxGrab = 4 << 10;
 
  private:
   class File;
