@@ -7,6 +7,7 @@
 #include <array>
 #include <set>
 
+#include "base/letters.h"
 #include "base/strings.h"
 #include "metrics/definition_texts.h"
 
@@ -22,9 +23,8 @@ constexpr std::array<std::string_view, 16> kGpuFacts = {
     "num_hbm_channels"};
 
 bool same_name(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return lower(x) == lower(y); });
 }
 
 bool is_gpu(std::string_view word) {

@@ -5,6 +5,7 @@
 
 #include <cctype>
 
+#include "base/letters.h"
 #include "base/strings.h"
 #include "metrics/csv_text.h"
 #include "metrics/definition_texts.h"
@@ -17,12 +18,6 @@ constexpr std::string_view kHead = "[gpu ";
 // The same on all of these GPUs.
 constexpr std::pair<const char*, double> kCommon[] = {
     {"simd_per_cu", 4}, {"wave_size", 64}, {"pipes_per_gpu", 4}, {"lds_banks_per_cu", 32}};
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
 
 }  // namespace
 

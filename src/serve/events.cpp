@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/letters.h"
 #include "base/strings.h"
 #include "serve/ask.h"
 #include "store/api_domain.h"
@@ -125,14 +126,6 @@ std::string api_json(const View& view, const Placed& placed) {
     }
   }
   return json + fmt::format(", \"launched\": {}, \"operations\": [{}]}}\n", launched, operations);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 // By name, whether it has the text.

@@ -41,13 +41,6 @@ constexpr Layout kLayouts[] = {
     {"flash_attn::_flash_attn_backward", 12, 11, kNone, 1, kNone, true, true, Corner::kBottomRight},
 };
 
-const Layout* layout_of(std::string_view name) {
-  for (const Layout& layout : kLayouts) {
-    if (layout.name == name) return &layout;
-  }
-  return nullptr;
-}
-
 struct Shape {
   int64_t batch = 1, query_heads = 1, key_heads = 1, queries = 1, keys = 1, size = 1;
   int64_t value_size = 1;
@@ -82,7 +75,7 @@ std::optional<Shape> shape_of(const Tensor& q, const Tensor& k, const Tensor& v,
 }
 
 Estimate attention(std::string_view name, const Inputs& inputs) {
-  const Layout& layout = *layout_of(name);
+  const Layout& layout = layout_of(kLayouts, name);
   const auto query = static_cast<size_t>(layout.query);
   const Tensor* q = inputs.tensor(query);
   const Tensor* k = inputs.tensor(query + 1);

@@ -44,13 +44,6 @@ constexpr Layout kLayouts[] = {
     {"aten::conv_transpose3d", 2, 3, 4, 7, 6, kNone, 5, true},
 };
 
-const Layout* layout_of(std::string_view name) {
-  for (const Layout& layout : kLayouts) {
-    if (layout.name == name) return &layout;
-  }
-  return nullptr;
-}
-
 // One value for each dimension; a single one is for all.
 std::optional<Sizes> steps(const Inputs& inputs, int argument, size_t dimensions) {
   if (argument == kNone) return Sizes(dimensions, 0);
@@ -172,11 +165,11 @@ std::optional<int64_t> flops_of_pass(const Operands& operands) {
 }
 
 Estimate forward(std::string_view name, const Inputs& inputs) {
-  const Layout* layout = layout_of(name);
+  const Layout& layout = layout_of(kLayouts, name);
   Operands operands;
-  if (const char* why = read_operands(inputs, *layout, operands)) return Estimate::none(why);
+  if (const char* why = read_operands(inputs, layout, operands)) return Estimate::none(why);
   const Tensor* bias =
-      layout->bias == kNone ? nullptr : inputs.tensor(static_cast<size_t>(layout->bias));
+      layout.bias == kNone ? nullptr : inputs.tensor(static_cast<size_t>(layout.bias));
   const auto bytes = sum_of({operands.input->stored_bytes(), operands.weight->stored_bytes(),
                              product_of({product(operands.result), operands.input->type->bytes}),
                              bias == nullptr ? std::optional<int64_t>(0) : bias->stored_bytes()});

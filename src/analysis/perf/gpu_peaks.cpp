@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/letters.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -55,12 +56,6 @@ bool set_member(GpuPeak& peak, std::string_view key, std::string_view value) {
     return true;
   }
   return false;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
 }
 
 }  // namespace

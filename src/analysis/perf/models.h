@@ -2,6 +2,8 @@
 // One table of operators for each kind of work; extend them, and `sonde perf` follows.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +60,13 @@ std::vector<PerfModel> models_of(const Layouts& layouts, WorkKind kind,
   std::vector<PerfModel> models;
   for (const auto& layout : layouts) models.push_back({std::string(layout.name), kind, estimate});
   return models;
+}
+
+// The layout of an operator that is in `layouts`.
+template <typename Layouts>
+const auto& layout_of(const Layouts& layouts, std::string_view name) {
+  return *std::find_if(std::begin(layouts), std::end(layouts),
+                       [&](const auto& layout) { return layout.name == name; });
 }
 
 // The model of an operator; nullptr if there is none.

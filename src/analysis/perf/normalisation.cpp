@@ -35,19 +35,12 @@ constexpr Layout kLayouts[] = {
     {"aten::miopen_batch_norm_backward", 0, 2, kNone, kNone, 1},
 };
 
-const Layout* layout_of(std::string_view name) {
-  for (const Layout& layout : kLayouts) {
-    if (layout.name == name) return &layout;
-  }
-  return nullptr;
-}
-
 const Tensor* tensor_at(const Inputs& inputs, int argument) {
   return argument == kNone ? nullptr : inputs.tensor(static_cast<size_t>(argument));
 }
 
 Estimate norm(std::string_view name, const Inputs& inputs) {
-  const Layout& layout = *layout_of(name);
+  const Layout& layout = layout_of(kLayouts, name);
   const Tensor* input = tensor_at(inputs, layout.input);
   if (input == nullptr) return Estimate::none(kNoSizes);
   if (!input->type->is_float()) return Estimate::none(kOddType);

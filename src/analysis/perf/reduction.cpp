@@ -34,13 +34,6 @@ constexpr Layout kLayouts[] = {
     {"aten::any", 0, 1, -1, 0, false, true},
 };
 
-const Layout* layout_of(std::string_view name) {
-  for (const Layout& layout : kLayouts) {
-    if (layout.name == name) return &layout;
-  }
-  return nullptr;
-}
-
 // The elements of the result, with dimensions `over` reduced.
 std::optional<int64_t> results_of(const Sizes& sizes, const Sizes& over) {
   Sizes left = sizes;
@@ -73,7 +66,7 @@ const ElementType* result_type(const Layout& layout, const Inputs& inputs, bool 
 }
 
 Estimate reduction(std::string_view name, const Inputs& inputs) {
-  const Layout& layout = *layout_of(name);
+  const Layout& layout = layout_of(kLayouts, name);
   const Tensor* input = inputs.tensor(0);
   if (input == nullptr) return Estimate::none(kNoSizes);
   const bool whole = inputs.size() <= layout.whole_inputs;

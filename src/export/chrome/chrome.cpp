@@ -275,16 +275,12 @@ void ChromeWriter::other_flows() {
 
 namespace {
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
                             const Options& options) {
   SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
   SONDE_ASSIGN(const Events events, load_events(reader, options, OfOps::kAll, &samples));
   SONDE_ASSIGN(const TraceFacts facts, load_facts(reader, options, events));
-  const auto encoding = ends_with(path, ".gz") ? Sink::Encoding::kGzip : Sink::Encoding::kPlain;
+  const auto encoding = path.ends_with(".gz") ? Sink::Encoding::kGzip : Sink::Encoding::kPlain;
   SONDE_ASSIGN(Sink sink, Sink::create(path, encoding));
   // The files of several ranks use the same numbers for different calls.
   const bool one_rank = events.imports == 1 || (events.imports > 1 && options.rank);

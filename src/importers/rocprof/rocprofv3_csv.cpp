@@ -47,21 +47,17 @@ struct Member {
   std::string path, kind;
 };
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 // The kind of a file by its name; "" if it has none of those.
 std::string kind_of(std::string_view name, std::string_view& prefix) {
   for (const std::string_view extension : {".csv.gz", ".csv"}) {
-    if (!ends_with(name, extension)) continue;
+    if (!name.ends_with(extension)) continue;
     name.remove_suffix(extension.size());
     for (const std::string_view kind : kKinds) {
-      if (!ends_with(name, kind)) continue;
+      if (!name.ends_with(kind)) continue;
       prefix = name.substr(0, name.size() - kind.size());
       return std::string(kind);
     }
-    if (ends_with(name, kApiTrace)) {  // of an API that rocprofv3 does not know: opencl_api_trace
+    if (name.ends_with(kApiTrace)) {  // of an API that rocprofv3 does not know: opencl_api_trace
       const size_t begin = name.rfind('_', name.size() - kApiTrace.size() - 1);
       const size_t at = begin == std::string_view::npos ? 0 : begin + 1;
       prefix = name.substr(0, at);

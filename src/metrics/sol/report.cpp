@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/strings.h"
 #include "metrics/advice.h"
 #include "metrics/memory_chart.h"
@@ -19,11 +20,10 @@ using report::Kind;
 std::string key_of(std::string_view title) {
   std::string key;
   for (const char c : title) {
-    const bool is_word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (c >= 'A' && c <= 'Z') {
-      key += static_cast<char>(c - 'A' + 'a');
-    } else if (is_word || !key.empty()) {
-      key += is_word ? c : '_';
+    if (is_alphanumeric(c)) {
+      key += lower(c);
+    } else if (!key.empty()) {
+      key += '_';
     }
   }
   return key;
