@@ -5,7 +5,6 @@
 #include <strings.h>
 #include <sys/random.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 

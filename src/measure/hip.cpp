@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <string>
-
 namespace sonde::measure {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "metrics/kernel_figures.h"
 #include "metrics/occupancy.h"

@@ -1,9 +1,7 @@
 // AMD GPUs by what the amdgpu driver shows in sysfs: gpu_metrics first, which is one read for most
 // values, and single files for the rest.
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <functional>
 #include <vector>
 
 #include "base/strings.h"

@@ -1,6 +1,5 @@
 #include "monitor/metric.h"
 
-#include <algorithm>
 #include <iterator>
 
 #include "base/strings.h"

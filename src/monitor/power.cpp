@@ -1,6 +1,5 @@
 // Power of the host by its energy counters (RAPL): /sys/class/powercap/*/energy_uj.
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // What disks and network interfaces move: /proc/diskstats and /proc/net/dev.
-#include <cerrno>
 #include <filesystem>
 #include <map>
 

@@ -3,13 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <limits>
 #include <map>
-#include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "timeline/index_columns.h"

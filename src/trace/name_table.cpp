@@ -1,7 +1,5 @@
 #include "trace/name_table.h"
 
-#include <string_view>
-
 #include "base/numbered.h"
 
 namespace sonde::trace {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "analysis/analysis.h"
 #include "analysis/findings/rules.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"

@@ -2,8 +2,6 @@
 // the function costs, 0 where values are only moved, compared or chosen, and 0 for integers.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "analysis/perf/models.h"
 
 namespace sonde::analysis {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <string>
 
 #include "analysis/arguments.h"
 #include "base/strings.h"

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <tuple>
-#include <unordered_map>
 
 #include "analysis/analysis.h"
 #include "analysis/operations/op_groups.h"

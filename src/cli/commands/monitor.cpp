@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include "base/strings.h"
 #include "base/time.h"

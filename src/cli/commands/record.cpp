@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 
 #include "base/strings.h"
 #include "cli/command.h"

@@ -1,7 +1,6 @@
 // Chrome JSON (docs/exports.md): what chrome://tracing, Perfetto and the readers of PyTorch's
 // traces open. Times are microseconds with three decimals after baseTimeNanoseconds, so no
 // nanosecond is lost however long the machine has been up.
-#include <algorithm>
 #include <set>
 
 #include "base/strings.h"

@@ -1,5 +1,4 @@
 // An overlay as a process of its own: a thread for each lane, an arrow wherever the lane changes.
-#include <algorithm>
 
 #include "export/chrome/writer.h"
 

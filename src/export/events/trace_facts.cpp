@@ -1,6 +1,5 @@
 #include "export/events/trace_facts.h"
 
-#include <algorithm>
 #include <set>
 
 #include "base/redact.h"

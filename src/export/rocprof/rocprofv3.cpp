@@ -5,7 +5,6 @@
 // the bytes, which rocprofv3 leaves out.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <string>
 

@@ -1,5 +1,4 @@
 // PyTorch's traces (Kineto, in JSON), and every other trace in Chrome's JSON format.
-#include <algorithm>
 
 #include "importers/importer.h"
 #include "importers/input/decimal.h"

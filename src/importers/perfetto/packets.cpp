@@ -1,7 +1,5 @@
 #include "importers/perfetto/packets.h"
 
-#include <algorithm>
-
 #include "base/unpack_limit.h"
 #include "store/unpack.h"
 

@@ -3,8 +3,6 @@
 // rows becomes a note.
 #include <fmt/format.h>
 
-#include <string>
-
 #include "base/strings.h"
 #include "importers/importer.h"
 #include "importers/input/csv_table.h"

@@ -1,7 +1,6 @@
 // results.db of rocprof v1 (docs/formats.md): a table for each kind of record, its columns found by
 // name.
 #include <unordered_map>
-#include <vector>
 
 #include "base/strings.h"
 #include "importers/importer.h"

@@ -1,7 +1,5 @@
 #include "importers/sink/store_tables.h"
 
-#include <algorithm>
-
 #include "base/strings.h"
 #include "store/each_row.h"
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <functional>
 #include <set>
 
 #include "metrics/sol/report.h"

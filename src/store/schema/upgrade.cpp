@@ -4,8 +4,6 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include <set>
-
 #include "store/each_row.h"
 #include "store/schema/definitions.h"
 #include "store/schema/schema.h"
