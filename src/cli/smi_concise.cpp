@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/strings.h"
 #include "cli/smi_sections.h"
 
 namespace sonde::cli {

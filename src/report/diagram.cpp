@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
 #include "report/html.h"
 #include "report/layout.h"
 

@@ -1,7 +1,5 @@
 #include "trace/frames.h"
 
-#include "base/strings.h"
-
 namespace sonde::trace {
 namespace {
 

@@ -4,7 +4,6 @@
 
 #include "analysis/collectives/collectives.h"
 #include "analysis/quantile.h"
-#include "base/strings.h"
 
 namespace sonde::analysis {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "analysis/critical_path/graph.h"
 #include "analysis/totals.h"
-#include "base/strings.h"
 #include "trace/name_filter.h"
 
 namespace sonde::analysis {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <regex>
 
-#include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/parser.h"

@@ -3,7 +3,6 @@
 #include <span>
 
 #include "analysis/findings/findings.h"
-#include "base/strings.h"
 #include "cli/common.h"
 #include "cli/finding_names.h"
 #include "cli/terminal.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/demangle.h"
-#include "base/strings.h"
 #include "base/temporary_directory.h"
 #include "cli/command.h"
 #include "cli/common.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/strings.h"
 #include "export/chrome/writer.h"
 #include "export/events/titles.h"
 

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/strings.h"
 #include "export/output/sink.h"
 #include "store/scan.h"
 

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "base/possible_span.h"
-#include "base/strings.h"
 #include "importers/input/decimal.h"
 #include "importers/kineto/args.h"
 

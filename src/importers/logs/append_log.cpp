@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "base/strings.h"
 #include "importers/import.h"
 #include "store/writer.h"
 

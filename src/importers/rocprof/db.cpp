@@ -2,7 +2,6 @@
 // name.
 #include <unordered_map>
 
-#include "base/strings.h"
 #include "importers/importer.h"
 #include "importers/rocprof/rows.h"
 #include "store/database.h"

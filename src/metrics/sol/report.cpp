@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/letters.h"
-#include "base/strings.h"
 #include "metrics/advice.h"
 #include "metrics/memory_chart.h"
 
