@@ -94,13 +94,12 @@ class Server {
 struct Source {
   watch::JobFigure figure;
   const char* metric;
-  const char* location;  // the label's value, "" = none
 };
 constexpr Source kSources[] = {
-    {watch::JobFigure::kBusy, "rocm_utilization_percentage", ""},
-    {watch::JobFigure::kMemory, "rocm_vram_used_percentage", ""},
-    {watch::JobFigure::kPower, "rocm_average_socket_power_watts", ""},
-    {watch::JobFigure::kTemperature, "rocm_temperature_celsius", ""},
+    {watch::JobFigure::kBusy, "rocm_utilization_percentage"},
+    {watch::JobFigure::kMemory, "rocm_vram_used_percentage"},
+    {watch::JobFigure::kPower, "rocm_average_socket_power_watts"},
+    {watch::JobFigure::kTemperature, "rocm_temperature_celsius"},
 };
 
 std::string label(const Series& series, const char* name) {
