@@ -311,12 +311,12 @@ TEST(Properties, WhatIsMissingIsSaid) {
     }
   }
   EXPECT_EQ(ask("breakdown", one_kernel).notes,
-            (Lines{"no kernel of a communication library is among them"}));
+            (Lines{"none of the kernels is a communication kernel"}));
   EXPECT_EQ(lines_of(section_of(ask("breakdown", one_kernel), "breakdown").table,
                      {"total_ns", "compute_ns", "idle_ns"}),
             (Lines{"10|10|0"}));
   EXPECT_EQ(ask("operators", calls_only).notes,
-            (Lines{"no operations of a device: only times of the CPU"}));
+            (Lines{"no device operations: CPU times only"}));
   EXPECT_EQ(lines_of(section_of(ask("operators", calls_only), "operators").table,
                      {"operator", "self_gpu_ns", "cpu_ns"}),
             (Lines{"aten::mm|-|10"}));

@@ -21,12 +21,11 @@ bool has_op_times(const trace::Trace& trace) {
 }
 
 const char* no_op_times(const trace::Trace& trace) {
-  if (trace.ops.size() != 0)
-    return "No operation has a duration: the file does not tell their times.";
-  if (trace.window) return "No operations of a device in this part of the trace.";
+  if (trace.ops.size() != 0) return "No operation has a duration: the file has no operation times.";
+  if (trace.window) return "No device operations in this part of the trace.";
   // Others may be there; a warning says which.
-  if (trace.gpu) return "No operations of a device.";
-  return "No operations of a device. sonde stacks and sonde operators show the time of the CPU.";
+  if (trace.gpu) return "No device operations.";
+  return "No device operations. sonde stacks and sonde operators show CPU time.";
 }
 
 std::string clocks_text(const trace::Trace& trace) {
@@ -45,8 +44,8 @@ std::string clocks_text(const trace::Trace& trace) {
   }
   if (early * kFew <= launched) return "";
   return fmt::format(
-      "{} of {} operations begin before the calls that launched them, by up to {}: the clocks of GPU "
-      "and host differ, and causes of idle time may be wrong by as much",
+      "{} of {} operations begin before the calls that launched them, by up to {}: the clocks of "
+      "GPU and host differ, and causes of idle time may be wrong by as much",
       format_count(early), format_count(launched), format_duration(most_ns));
 }
 
@@ -62,7 +61,7 @@ report::Report begin_report(const char* name, const trace::Trace& trace) {
                     format_count(clipped), clipped == 1 ? "event reaches" : "events reach"));
   }
   if (trace.ops.size() != 0 && !has_op_times(trace)) {
-    report.notes.push_back("the file has no times of operations: zeros are not measured");
+    report.notes.push_back("the file has no operation times: the zeros are not measurements");
   }
   return report;
 }

@@ -33,10 +33,10 @@ def main():
     assert on_path == kernel_ns, f"{on_path} ns of the kernel's {kernel_ns} are on the path"
     edges = ask("critical-path", "--show", "edges", "--limit", "0")["edges"]
     arrows = [(edge["from"], edge["to"]) for edge in edges]
-    assert any(begin.startswith("end of") and "matmul" in begin and end == "begin of CopyDeviceToHost"
+    assert any(begin.startswith("end of") and "matmul" in begin and end == "start of CopyDeviceToHost"
                for begin, end in arrows), arrows
     assert any(begin == "end of CopyDeviceToHost" and end.startswith("end of ")
-               for begin, end in arrows), "nobody waited for the last copy"
+               for begin, end in arrows), "nothing waited for the last copy"
     waiting = [row for row in path["names"] if row["bound_by"] == "cpu" and
                row["name"] in ("hipMemcpy", "clEnqueueReadBuffer")]
     assert sum(row["time_ns"] for row in waiting) < kernel_ns / 2, waiting

@@ -1,4 +1,4 @@
-"""Who is late, whose clock is off, and what the time of collectives is."""
+"""Who is late, whose clock is off, and what takes the time of collectives."""
 from trace import Trace
 from verdict import Verdict
 
@@ -53,7 +53,7 @@ class Collectives(Verdict):
             self.assert_late(told, late, count)
 
     def assert_nobody_late(self, told):
-        self.assertRegex(told["time_facts"]["late"], "^nobody is late")
+        self.assertRegex(told["time_facts"]["late"], "^no rank is late")
         self.assertEqual({row["waited_ns"] for row in told["ranks"]}, {0})
 
     def test_late_in_its_pair(self):
@@ -123,7 +123,7 @@ class Collectives(Verdict):
             t = 1000 + 5000 * i
             job.collective([t + (500 if i % 3 == rank else 0) for rank in range(3)], t + 600, number=i)
         for told in self.each_way(job):
-            self.assertRegex(told["time_facts"]["late"], "^nobody is late")
+            self.assertRegex(told["time_facts"]["late"], "^no rank is late")
             self.assertEqual({row["waited_ns"] for row in told["ranks"]}, {20 * 500_000})
             self.assertEqual({row["last"] for row in told["ranks"]}, {10})
         self.assertNotIn("straggler", self.remarks(self.merged(job)))
@@ -135,7 +135,7 @@ class Collectives(Verdict):
             t = 1000 + 9000 * i
             job.collective([t, t, t + 2000, t + 2000], t + 2100, number=i)
         for told in self.each_way(job):
-            self.assertRegex(told["time_facts"]["late"], "^nobody is late")
+            self.assertRegex(told["time_facts"]["late"], "^no rank is late")
             self.assertEqual({row["rank"]: row["waited_ns"] for row in told["ranks"]},
                              {0: 24_000_000, 1: 24_000_000, 2: 0, 3: 0})
 
@@ -202,7 +202,7 @@ class Collectives(Verdict):
         self.assert_matched(job, 9, late=1)
 
     def test_nothing_in_common(self):
-        """The ranks have other operations: nothing is matched, and nobody is named."""
+        """The ranks have other operations: nothing is matched, and no rank is named."""
         job = Job([0, 0])
         for i in range(8):
             t = 1000 + 1000 * i
@@ -227,10 +227,10 @@ class Collectives(Verdict):
                 event["args"].pop("Process Group Ranks", None)
         for told in self.each_way(job):
             self.assertNotIn("late", told.get("time_facts", {}))
-            self.assertTrue(any("name of several groups" in note for note in told["notes"]))
+            self.assertTrue(any("several groups share it" in note for note in told["notes"]))
 
     def test_the_root_of_a_broadcast_leaves_early(self):
-        """A root is done 400 us before the others; its clock is right, and nobody is late."""
+        """A root is done 400 us before the others; its clock is right, and no rank is late."""
         job = Job([0, 0, 0])
         for i in range(12):
             t = 1000 + 5000 * i
@@ -238,7 +238,7 @@ class Collectives(Verdict):
             job.collective([t + 1000] * 3, t + 1100, number=3 * i + 1)
         for told in self.each_way(job):
             self.assertEqual([row["clock_ahead_ns"] for row in told["ranks"]], [0, 0, 0])
-            self.assertRegex(told["time_facts"]["late"], "^nobody is late")
+            self.assertRegex(told["time_facts"]["late"], "^no rank is late")
 
     def assert_nothing_compared(self, job):
         for told in self.each_way(job):
@@ -258,7 +258,7 @@ class Collectives(Verdict):
 
     def test_broadcasts_alone_set_no_clock(self):
         """All begin together and the root is done 400 us earlier, or a clock is off, or the root was late:
-        broadcasts alone do not tell, and nobody is named."""
+        broadcasts alone do not show it, and no rank is named."""
         self.assert_sets_no_clock("broadcast", 100, 500)
 
     def test_reduces_alone_set_no_clock(self):
@@ -294,7 +294,7 @@ class Collectives(Verdict):
             self.assertEqual([row["waited_ns"] for row in told["ranks"]], [24_000_000, 0, 24_000_000])
 
     def test_late_after_the_root_has_left(self):
-        """The same, but rank 1 is not the root, which sent and left: nobody waited for it."""
+        """The same, but rank 1 is not the root, which sent and left: no rank waited for it."""
         job = Job([0, 77_000])
         for i in range(12):
             t = 1000 + 9000 * i
@@ -446,7 +446,7 @@ class Collectives(Verdict):
             self.assertIn("straggler: rank 0 (GPU 1) came last in 20 of 20", self.remarks(trace))
 
     def test_two_gpus_in_time(self):
-        """The two GPUs of the process come together: nobody is late, and the transfers are transfers."""
+        """The two GPUs of the process come together: no rank is late, and the transfers are transfers."""
         told = self.told(self.two_gpus(0))
         self.assert_nobody_late(told)
         self.assertEqual(told["time_facts"]["verdict"], "transfer")
@@ -460,7 +460,7 @@ class Collectives(Verdict):
         self.assertEqual([(row["rank"], row["gpu_id"]) for row in self.told(trace)["ranks"]], [(0, None)])
 
     def test_no_collectives(self):
-        """Two ranks with kernels and no collective: nobody is late."""
+        """Two ranks with kernels and no collective: no rank is late."""
         ranks = [Trace(rank=rank) for rank in (0, 1)]
         for rank in ranks:
             rank.kernel("gemm", 100, 50)

@@ -78,7 +78,7 @@ class CriticalPath(Verdict):
         trace.kernel("a", at=100, lasts=1000, launched=50)
         other = RuntimeTrace(process=200)
         other.kernel("b", at=1110, lasts=5000, launched=1090, queue=5)
-        self.assertIn(("launch delay", "begin of hipLaunchKernel", "begin of b"),
+        self.assertIn(("launch delay", "start of hipLaunchKernel", "start of b"),
                       self.edges(trace.join(other)))
 
     def test_an_event_carries_the_order_over(self):
@@ -90,7 +90,7 @@ class CriticalPath(Verdict):
         trace.call("hipEventRecord", 52, 53, event="0xe", stream="0x10")
         trace.call("hipStreamWaitEvent", 54, 55, stream="0x20", event="0xe", flags=0)
         trace.kernel("second", at=1110, lasts=100, launched=60, stream=0x20, queue=4)
-        self.assertIn(("sync", "end of first", "begin of second"), self.edges(trace))
+        self.assertIn(("sync", "end of first", "start of second"), self.edges(trace))
 
     def test_synchronising_the_null_stream_waits_for_blocking_streams(self):
         """hipStreamSynchronize(0) returns when the blocking stream's kernel is over, not with that

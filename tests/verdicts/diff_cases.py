@@ -74,7 +74,7 @@ class Diff(Verdict):
         self.assertEqual([self.changes(told)[name] for name in ("old", "new")], ["removed", "added"])
 
     def test_two_possible_names_are_a_guess(self):
-        """Two kernels go and two come at the same place: which is which nobody knows."""
+        """Two kernels go and two come at the same place: which is which cannot be known."""
         a, b = training(10), training(10)
         for i in range(10):
             for j in range(2):
@@ -119,6 +119,6 @@ class Diff(Verdict):
         self.assertNotIn("times as long", verdict)
 
     def test_an_empty_side(self):
-        """B has nothing: no figure is told of it."""
+        """B has nothing: it has no figures."""
         verdict, _ = self.verdict(training(10), Trace())
-        self.assertEqual(verdict, "one of the traces has no time in it")
+        self.assertEqual(verdict, "one of the traces has no events")

@@ -139,7 +139,7 @@ class Idle(Verdict):
         self.assertEqual(self.ask("idle", trace)["idle"], [])
 
     def test_a_call_that_launches_for_long_is_no_dependency(self):
-        """The stream was told to wait, but the call that launched b returned 2 ms after its begin, as it
+        """The stream was told to wait, but the call that launched b returned 2 ms after its start, as it
         loaded code; b began 90 us later."""
         trace = two_kernels(gap=2100, launched=1105, call_lasts=2000)
         trace.call("cudaStreamWaitEvent", at=1102, lasts=2)
@@ -180,4 +180,4 @@ class Idle(Verdict):
         trace = Trace()
         trace.operator("aten::relu", at=0, lasts=10)
         self.assertEqual(self.ask("idle", trace)["idle"], [])
-        self.assertIn("No operations of a device", self.text("idle", trace))
+        self.assertIn("No device operations", self.text("idle", trace))

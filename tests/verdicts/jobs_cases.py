@@ -11,7 +11,7 @@ class Loop:
         self.trace, self.at, self.number = trace or Trace(), at, 0
 
     def steps(self, count, more=0, begin=0):
-        """`more` us pass at the end of each, `begin` us at its begin. Returns when the last one's kernels
+        """`more` us pass at the end of each, `begin` us at its start. Returns when the last one's kernels
         are over."""
         for _ in range(count):
             self.trace.step(self.number, self.at, 1000 + more + begin)
@@ -102,7 +102,7 @@ class NowAndThen(Verdict):
         self.assertEqual(self.ask("check", trace)["check_facts"]["step_median_ns"], 1_500_000)
 
     def test_gradients_of_four_micro_batches(self):
-        """One all-reduce of 0.5 ms for four forward and backward passes of 1 ms: nobody waits."""
+        """One all-reduce of 0.5 ms for four forward and backward passes of 1 ms: no rank waits."""
         ranks = []
         for rank in range(2):
             trace = Trace(rank=rank, world=2, process=100 + rank)
@@ -115,7 +115,7 @@ class NowAndThen(Verdict):
                 trace.collective("allreduce", at + 4000, 500, [0, 1], launched=at + 3100)
                 trace.kernel("optimizer", at + 4505, 80, launched=at + 3200)
             ranks.append(trace)
-        self.assertRegex(self.ask("collectives", *ranks)["time_facts"]["late"], "^nobody is late: ")
+        self.assertRegex(self.ask("collectives", *ranks)["time_facts"]["late"], "^no rank is late: ")
         found = self.findings(*ranks)
         self.assertEqual(found["exposed-communication"]["cost_ns"], 2 * 10 * 500_000)
         self.assertFalse({"straggler", "collective-waits"} & set(found))
@@ -247,7 +247,7 @@ class Jobs(Verdict):
         """Rank 3 is 20 ms late once in 20 steps: 60 of 92 ms of communication wait for it then."""
         job = self.job(lambda step, rank: 20_000 if (step, rank) == (11, 3) else 0)
         late = self.ask("collectives", *job)["time_facts"]["late"]
-        self.assertRegex(late, "^nobody is late in most .*; most waiting, 60.* is in one, to which rank 3 came 20")
+        self.assertRegex(late, "^no rank is late in most .*; most waiting, 60.* is in one, to which rank 3 came 20")
         rows = self.findings(*job)
         self.assertEqual(rows["collective-waits"]["saving_ns"], 60_000_000)
         self.assertLess(rows["exposed-communication"]["saving_ns"], 32_100_000)

@@ -6,7 +6,7 @@ from verdict import Verdict
 
 
 class Drawn:
-    """A job whose truth is known: `late` comes `delay` us late to everything, or nobody does."""
+    """A job whose truth is known: `late` comes `delay` us late to everything, or no rank does."""
 
     def __init__(self, seed):
         draw = random.Random(seed)
@@ -64,7 +64,7 @@ class RandomCollectives(Verdict):
     def check(self, drawn, told):
         late = told["time_facts"]["late"]
         if drawn.late is None:
-            self.assertRegex(late, "^nobody is late")
+            self.assertRegex(late, "^no rank is late")
         else:
             self.assertRegex(late, f"^rank {drawn.late} comes last in {drawn.count} of {drawn.count} ")
         rows = {row["rank"]: row for row in told["ranks"]}

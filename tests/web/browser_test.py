@@ -201,7 +201,7 @@ class Story(WithBrowser):
             self.assertIn(part, labels)
 
     def why_idle(self, browser):
-        # The second kernel ends 4.3 ms after the begin; the host launches the next one at 5.3 ms.
+        # The second kernel ends 4.3 ms after the start; the host launches the next one at 5.3 ms.
         browser.click_time("Idle, by cause", 5_000_000)
         self.assertIn("GPU idle: launch-bound", browser.text(".eventname"))
         self.picture("gap")
@@ -256,7 +256,7 @@ class Story(WithBrowser):
         browser.wait(lambda: f"view={view}&select={STEP}-{2 * STEP}" in browser.js("return location.hash"))
         address = browser.js("return location.href")
         browser.driver.get("about:blank")
-        browser.open(address)  # as if the URL had been sent to somebody
+        browser.open(address)  # as if the URL had been sent to another user
         self.assertIn("Selected: ProfilerStep#1,", browser.text(".panelhead h2"))
         self.assertEqual([round(now - then) for now, then in zip(browser.view(), before)], [STEP, STEP])
         browser.find("#timeline").send_keys(Keys.ESCAPE, "0")
@@ -309,7 +309,7 @@ class Story(WithBrowser):
         browser.settle()
 
     def measure(self, browser):
-        start = browser.at_time("Queue 0", 1_300_000 + 40_000)  # near the begin of the first kernel: it is taken
+        start = browser.at_time("Queue 0", 1_300_000 + 40_000)  # near the start of the first kernel: it is taken
         end = browser.at_time("Queue 0", 2_800_000 - 40_000)
         browser.drag("#timeline", start, end, Keys.ALT)
         browser.wait(lambda: browser.text("#said") == "measured 1.50 ms")
@@ -374,7 +374,7 @@ class Sampled(WithBrowser):
         browser.wait(lambda: "On the timeline" in browser.text(".story"))
         facts = dict(zip([each.text for each in browser.all(".story dt")], [each.text for each in browser.all(".story dd")]))
         self.assertEqual((facts["Wall time"], facts["On the timeline"]), ("7.00 s", "40.0 ms"))
-        self.assertIn("No GPU did anything", browser.text(".findings"))
+        self.assertIn("No GPU operations", browser.text(".findings"))
         self.assertIn("Stacks", browser.text("[aria-label=Tracks]"))
         top = browser.at_time("Stacks", 3_000_000)
         for level, (name, line, lasts, cpu) in enumerate((("main", 3, "8.00 ms", "8.00 ms"), ("forward", 5, "4.00 ms", "4.00 ms"))):

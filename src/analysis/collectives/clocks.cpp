@@ -8,8 +8,9 @@
 namespace sonde::analysis {
 namespace {
 
-// Where nobody can leave before all have come, ends coincide. The ends of a root lie anywhere
-// beside those of the others, by the same each time, and would be taken for a clock.
+// If no rank can leave before all have arrived, ends coincide. The ends of a root lie at any
+// distance from those of the others, the same each time, and would be mistaken for a clock
+// difference.
 bool tells_of_clocks(const Collectives& all, const Instance& instance) {
   return instance.parts.size() > 1 && leaves_together(all.list[instance.parts.front()]);
 }
@@ -106,7 +107,7 @@ class Clocks {
     }
   }
 
-  // Each clock goes to where its ends lie among those of the others, all of them together.
+  // Moves each clock to where its ends fit those of the others, for all clocks together.
   void settle(const ClockGroup& group) {
     if (group.members.size() < 3) return;
     constexpr int kRounds = 8;
@@ -213,7 +214,7 @@ void find_last(const Collectives& all, const Matched& matched, Instance& instanc
   for (size_t i = 0; i < instance.parts.size(); ++i) {
     const Collective& one = all.list[instance.parts[i]];
     const int64_t offset_ns = matched.offset_ns[one.member];
-    // Who may leave before others come waits for those at most that came until then.
+    // A rank that may leave before others arrive waits at most for those that had arrived by then.
     const std::pair left(one.end_ns - offset_ns, kNobody);
     const auto after = together ? order.end() : std::upper_bound(order.begin(), order.end(), left);
     const int64_t come_ns = after == order.begin() ? last_ns : std::prev(after)->first;

@@ -40,7 +40,7 @@ Value bandwidth(int64_t bytes, int64_t time_ns, double factor = 1) {
   return static_cast<double>(bytes) * factor / static_cast<double>(time_ns);  // GB/s
 }
 
-// Of one instance. Time that is the arrival of the last one is not that of the transfer.
+// Class of one instance. Time until the last rank arrives is not transfer time.
 const char* class_of(const Instance& instance, const ClockGroup& clock) {
   if (instance.parts.size() < 2) return "one rank";
   if (!instance.is_compared) return "inconclusive";
@@ -65,8 +65,8 @@ report::Section kinds_section(const Answer& answer) {
   report::Section section{
       .key = "collectives",
       .empty_text = answer.all.list.empty()
-                        ? "No kernel of a communication library, and no call of gloo, MPI or UCC."
-                        : "No collectives that all ranks have."};
+                        ? "No communication kernels, and no gloo, MPI or UCC calls."
+                        : "No collective that all ranks have."};
   report::Table& table = section.table;
   table.add_columns({text("group", "Group"), name("op", "Operation"),
                      bytes("message_bytes", "Message"), integer("ranks", "Ranks"),
@@ -164,15 +164,15 @@ std::string once_late(const Answer& answer) {
                      name_of(answer.all.members[most->last]), format_duration(most->late_ns));
 }
 
-// What a user wants to know first.
+// The answer that users want first.
 std::string late_text(const Answer& answer) {
   const auto late = stragglers(answer.all, answer.matched);
   const std::vector<Instance>& instances = answer.matched.instances;
   const bool any_compared = std::any_of(instances.begin(), instances.end(),
                                         [](const Instance& one) { return one.is_compared; });
   if (!any_compared) {
-    return "not known: no two ranks share a collective that none can leave before all have come, "
-           "so that their clocks cannot be compared";
+    return "not known: no two ranks share a collective that none can leave before all have "
+           "arrived, so their clocks cannot be compared";
   }
   const auto unproven = unproven_stragglers(answer.all, answer.matched);
   if (late.empty() && !unproven.empty()) {
@@ -185,8 +185,8 @@ std::string late_text(const Answer& answer) {
   }
   if (late.empty()) {
     const std::string once = once_late(answer);
-    return once.empty() ? "nobody is late: no rank comes last in most collectives of a group"
-                        : "nobody is late in most collectives of a group" + once;
+    return once.empty() ? "no rank is late: none comes last in most collectives of a group"
+                        : "no rank is late in most collectives of a group" + once;
   }
   const Lateness& first = late.front();
   std::string text = fmt::format(
@@ -224,7 +224,7 @@ report::Section time_section(const Answer& answer) {
 }
 
 report::Section classes_section(const Answer& answer) {
-  report::Section section{.key = "classes", .title = "What the time of collectives is"};
+  report::Section section{.key = "classes", .title = "Collectives by what took their time"};
   report::Table& table = section.table;
   table.add_columns({text("class", "Class"), integer("collectives", "Collectives"),
                      time("time_ns", "Begin to end"), time("skew_ns", "Skew")});
@@ -261,14 +261,15 @@ void add_notes(const Answer& answer, report::Report& report) {
   if (shared > 1) {
     report.notes.push_back(
         "ranks of different clock groups share no collective that none can leave before all have "
-        "come, directly or through others: their times cannot be compared");
+        "arrived, directly or through others: their times cannot be compared");
   }
   const auto no_clock =
       std::count_if(answer.matched.instances.begin(), answer.matched.instances.end(),
                     [](const Instance& one) { return one.parts.size() > 1 && !one.is_compared; });
   if (no_clock > 0) {
     report.notes.push_back(fmt::format(
-        "{} of {} collectives are of ranks without a common clock: who waited in them is not known",
+        "{} of {} collectives have ranks without a common clock: which rank waited in them is not "
+        "known",
         no_clock, answer.matched.instances.size()));
   }
 }
@@ -307,57 +308,57 @@ report::Report collectives_report(std::span<const trace::Trace> traces) {
 }
 
 const char* const kCollectivesDefinition =
-    "collectives: the kernels of communication libraries (NCCL, RCCL, MSCCL++, NVSHMEM ...; of "
-    "processes that have none, calls of gloo, MPI and UCC), by communicator, operation and size "
-    "of the message. Group, size and number of ranks are those of the record_param_comms around "
-    "the launch, or communicator and size those of the call of RCCL (the communicator of the first "
-    "rank); unknown where there is none. More names of "
-    "kernels are taken from the file that SONDE_COMMUNICATION names (docs/configuration.md). "
-    "Message is what a rank sends, for allgather what it receives: elements x bytes of their "
-    "type.\n\n"
+    "collectives: the kernels of communication libraries (NCCL, RCCL, MSCCL++, NVSHMEM ...; for "
+    "processes without such kernels, gloo, MPI and UCC calls), by communicator, operation and "
+    "message size. Group, size and number of ranks come from the record_param_comms around the "
+    "launch, or communicator and size from the RCCL call (the communicator of the first rank); "
+    "unknown where there is neither. The file that SONDE_COMMUNICATION names adds kernel names "
+    "(docs/configuration.md). Message is what a rank sends, for allgather what it receives: "
+    "elements x bytes of their type.\n\n"
     "Ranks are the processes of a file, or several files given together; a process that "
-    "communicates on several GPUs is a rank for each (GPU). Their collectives are "
-    "matched by group, number and operation. Where the file does not number them, the longest "
-    "common run of operations and sizes gives the distance of the clocks, and collectives that "
-    "end together belong together; collectives that not all ranks of a group have are left out, "
-    "and a note says how many. Ranks that share less than half in a row are not matched.\n\n"
+    "communicates on several GPUs is a rank for each (GPU). Their collectives are matched by "
+    "group, number and operation. Where the file does not number them, the longest common run of "
+    "operations and sizes gives the offset of the clocks, and collectives that end together belong "
+    "together; collectives that not all ranks of a group have are left out, and a note says how "
+    "many. Ranks that share less than half in a row are not matched.\n\n"
     "Clocks: no rank leaves an allreduce, allgather, reducescatter, alltoall or barrier before all "
     "have arrived, so its ends coincide, and the median distance of ends is how far a rank's clock "
     "is ahead (Clock ahead). That is solved for all ranks that share such collectives, directly or "
     "through others (Clock group, ahead of its first rank); ranks of different groups have no "
     "common clock and are not compared. The root of a broadcast may leave long before the others, "
-    "one of a reduce long after, a sender at once: these set no clock. Begins are "
-    "then compared with an uncertainty: 90 % of the ends lie no further apart, and at least a "
-    "tenth of the transfer between 1 and 20 us (a quarter of it where less than four collectives "
-    "set the clock). Only a constant difference is removed: a clock that drifts shows in the "
-    "distance of the ends.\n\n"
+    "one of a reduce long after, a sender at once: these set no clock. Starts are then compared "
+    "with an uncertainty: the largest of 1 us, the distance within which 90 % of the ends lie, and "
+    "a tenth of the transfer, of which no more than 20 us count (a quarter of all of it if fewer "
+    "than four collectives set the clock). Only a constant difference is removed: a clock that "
+    "drifts shows in the distance of the ends.\n\n"
     "Latency is the shortest duration over the ranks, since the rank that comes last does not "
     "wait; the table has its median, and Total their sum. Algorithm GB/s is bytes / Total, 1 GB = "
     "10^9 bytes. Bus GB/s is that times 2(n-1)/n for allreduce, (n-1)/n for allgather, "
     "reducescatter and alltoall, and 1 for broadcast, reduce and send and receive. Skew is the "
-    "last begin - the first begin (median, largest). Usual and Peak GB/s are the median and the "
+    "last start - the first start (median, largest). Usual and Peak GB/s are the median and the "
     "95th percentile of the bus rates of the size class (group, operation, ranks, size by powers "
-    "of two: another group may have other links) if it has four collectives or more; Slow counts those at less than half the usual rate. A "
-    "link that is slow all the time is usual here: compare Bus GB/s with what the link can do.\n\n"
-    "Waited adds up, for each rank, the last begin in a collective - its own, if that is more "
-    "than the uncertainty; waits count in their group only. In a broadcast, reduce, send or what "
-    "else can be left early, only begins before its own end count, and nobody is last if one has "
-    "left before. A rank comes last if it is the only "
-    "one, by more than the uncertainty: a tie counts for no rank. Late adds up by how much it "
-    "came after the one before it, which is what being in time would save, and Others waited what "
-    "all others waited then. The rank that is late comes last in at least 60 % of the collectives "
-    "of one of its groups, and itself waits for others less than three quarters of the time that "
-    "it is late: a rank that is late because it waited for a third rank does not count, nor one that "
-    "was, since the group last left a collective together, in others that are not matched or not "
-    "compared (a receive) for so long that they may be why.\n\n"
-    "Waiting, slow links and transfers: the time of collectives of all ranks. Waiting is what is "
-    "before the last begin; slow link what a slow transfer takes longer than a usual one of its "
-    "class; of one rank alone that is waiting or a slow link. Of collectives whose other ranks are "
-    "not there, not matched or not compared, the rest is waiting or transfer; of all others it is "
-    "transfer, which can only be hidden behind computation or made smaller.\n\n"
-    "What the time of collectives is: transfer if the skew is at most a third of the time from "
-    "its first begin to its last end, skew if at least two thirds, else mixed; inconclusive if "
-    "the clocks fit no better than to a third of it, or there is no common clock (then its time is "
-    "the longest duration).\n";
+    "of two: another group may have other links) if it has four collectives or more; Slow counts "
+    "those at less than half the usual rate. A link that is slow all the time is usual here: "
+    "compare Bus GB/s with what the link can do.\n\n"
+    "Waited adds up, for each rank, the last start in a collective - its own, if that is more than "
+    "the uncertainty; waits count in their group only. In a broadcast, a reduce, a send or any "
+    "other that can be left early, only starts before its own end count, and no rank is last if "
+    "one has left before. A rank comes last if it alone does, by more than the uncertainty: a tie "
+    "counts for no rank. Late adds up how much later it came than the rank before it, which is "
+    "what being on time would save, and Others waited what all others waited then. The rank that "
+    "is late comes last in at least 60 % of the collectives of one of its groups, and itself waits "
+    "for others less than three quarters of the time that it is late: a rank that is late because "
+    "it waited for a third rank does not count, nor does one that, since the group last left a "
+    "collective together, spent so long in others that are not matched or not compared (a receive) "
+    "that they may be why.\n\n"
+    "Waiting, slow links and transfers: the time of collectives of all ranks. Waiting is the time "
+    "before the last start; slow link is how much longer a slow transfer takes than a usual one of "
+    "its class; with one rank alone that is waiting or a slow link. For collectives whose other "
+    "ranks are missing, not matched or not compared, the rest is waiting or transfer; for all "
+    "others it is transfer, which can only be hidden behind computation or made smaller.\n\n"
+    "Collectives by what took their time: transfer if the skew is at most a third of the time from "
+    "its first start to its last end, skew if at least two thirds, else mixed; inconclusive if the "
+    "clocks fit no better than to a third of it, or there is no common clock (then its time is the "
+    "longest duration).\n";
 
 }  // namespace sonde::analysis

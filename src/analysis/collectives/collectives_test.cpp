@@ -121,8 +121,8 @@ TEST(Collectives, AreNotMatchedWhereTheyDiffer) {
   EXPECT_TRUE(section_of(report, "collectives").table.rows.empty());
   EXPECT_EQ(
       report.notes.at(0),
-      "collectives of group '0 [0, 1]' are not matched: rank 0 has 2 and rank 1 has 1, no half "
-      "of which are the same in a row, and the files do not number them");
+      "collectives of group '0 [0, 1]' are not matched: rank 0 has 2 and rank 1 has 1, less than "
+      "half of which are the same in a row, and the files do not number them");
   // With numbers what both have is.
   const std::vector<trace::Trace> numbered = {Rank{{{100, 200}, {300, 400}}, 8, true}.build(),
                                               Rank{{{100, 200}}, 8, true}.build()};
@@ -174,7 +174,7 @@ class Job {
   std::vector<Collective> list_;
 };
 
-// Pairs {0, 1} and {2, 3} that share nothing: the clock of 3 is 10 s ahead, and nobody is late.
+// Pairs {0, 1} and {2, 3} that share nothing: the clock of 3 is 10 s ahead, and no rank is late.
 TEST(Collectives, ClocksOfRanksThatShareNothing) {
   Job job;
   job.ahead_ns = {0, 0, 0, 10'000'000 * kUs};
@@ -293,7 +293,7 @@ TEST(Collectives, WhoMayHaveWaitedIsNotNamed) {
   }
 }
 
-// One transfer in ten takes ten times as long, and nobody is late.
+// One transfer in ten takes ten times as long, and no rank is late.
 TEST(Collectives, ASlowLinkIsNoWaiting) {
   Job job;
   job.ahead_ns = {0, 0};

@@ -67,8 +67,8 @@ void match_by_order(const Collectives& all, const std::string& name, const Group
     const auto pairs = align_rows(all, most->second, rows);
     if (pairs.empty()) {
       matched.refused.push_back(fmt::format(
-          "collectives of group '{}' are not matched: {} has {} and {} has {}, no half "
-          "of which are the same in a row, and the files do not number them",
+          "collectives of group '{}' are not matched: {} has {} and {} has {}, less than half of "
+          "which are the same in a row, and the files do not number them",
           name, name_of(all, most->first), most->second.size(), name_of(all, member), rows.size()));
       return;
     }
@@ -97,8 +97,8 @@ Matched match_collectives(const Collectives& collectives) {
     const int64_t told = collectives.list[group.begin()->second.front()].group_size;
     if (told > 0 && static_cast<int64_t>(group.size()) > told) {
       matched.refused.push_back(fmt::format(
-          "collectives of group '{}' are not matched: it is of {} ranks and {} have it, so that it is "
-          "the name of several groups",
+          "collectives of group '{}' are not matched: it has {} ranks but {} have the name, so "
+          "several groups share it",
           name, told, group.size()));
       continue;
     }

@@ -43,7 +43,7 @@ int64_t from_origin(const Answer& answer, int64_t time_ns) {
   return time_ns - answer.trace.origin_ns;
 }
 
-// Whose time an edge is: of a span the call or operation itself, else what it leads to.
+// Whose time an edge is: for a span the call or operation itself, otherwise what it leads to.
 Moment event_of(const Answer& answer, const Edge& edge) {
   if (edge.api != kNone) return {edge.api, false, false};
   return answer.graph.moment_of(edge.kind == EdgeKind::kSpan ? edge.from : edge.to);
@@ -84,7 +84,7 @@ report::Section bound_section(const Answer& answer) {
   }
   if (answer.path.edges.empty()) return section;
   section.add_fact({"length_ns", "Length", Kind::kTime, answer.path.length_ns});
-  section.add_fact({"elapsed_ns", "From begin to end", Kind::kTime, elapsed_ns});
+  section.add_fact({"elapsed_ns", "From start to end", Kind::kTime, elapsed_ns});
   section.add_fact(
       {"unexplained_ns", "Unexplained", Kind::kTime, elapsed_ns - answer.path.length_ns});
   section.add_fact({"at_ns", "Begins at", Kind::kTime, from_origin(answer, start_of(answer))});
@@ -97,7 +97,7 @@ report::Section kinds_section(const Answer& answer) {
   report::Section section{.key = "edge_kinds", .title = "Edges of the path by kind"};
   report::Table& table = section.table;
   table.add_columns({text("kind", "Kind"), integer("edges", "Edges"), time("time_ns", "Time"),
-                     time("elapsed_ns", "From begin to end"),
+                     time("elapsed_ns", "From start to end"),
                      time("unexplained_ns", "Unexplained")});
   std::array<Sum, kEdgeKinds> sums;
   for (size_t i = 0; i < answer.path.edges.size(); ++i) {
@@ -166,7 +166,7 @@ report::Section edges_section(const Answer& answer) {
   add_place_columns(table);
   const auto moment_text = [&](uint32_t node) {
     const Moment moment = answer.graph.moment_of(node);
-    return fmt::format("{} {}", moment.is_end ? "end of" : "begin of",
+    return fmt::format("{} {}", moment.is_end ? "end of" : "start of",
                        name_of(answer.trace, moment));
   };
   for (size_t i = 0; i < answer.path.edges.size(); ++i) {
@@ -194,7 +194,7 @@ int64_t slack_ns(const Answer& answer, uint32_t begin) {
 }
 
 report::Section slack_section(const Answer& answer) {
-  report::Section section{.key = "slack", .empty_text = "No operations of a device."};
+  report::Section section{.key = "slack", .empty_text = "No device operations."};
   report::Table& table = section.table;
   table.add_columns({name("name", "Name"), time("at_ns", "At"), time("duration_ns", "Duration"),
                      time("slack_ns", "Slack")});
@@ -249,53 +249,51 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 }
 
 constexpr const char* kDefinition =
-    "critical-path: the longest chain of calls and operations in which each one waited for the "
-    "one before it.\n\n"
+    "critical-path: the longest chain of calls and operations in which each one waited for the one "
+    "before it.\n\n"
     "The begin and the end of each call and operation are nodes. An edge leads from what had to "
     "finish first to what could then start, and its weight is the time that this explains. The "
-    "path is the chain of edges with the largest sum of weights; of two equal chains, the one "
-    "that ends last. Length is that sum. From begin to end is the time between the first and "
-    "the last node of the path, and Unexplained is the part of it that no weight explains. "
-    "Share is a share of Length.\n\n"
+    "path is the chain of edges with the largest sum of weights; of two equal chains, the one that "
+    "ends last. Length is that sum. From start to end is the time between the first and the last "
+    "node of the path, and Unexplained is the part of it that no weight explains. Share is a share "
+    "of Length.\n\n"
     "Edges and their weights:\n"
-    "span: the duration of an operation, or the self time of a call (without the calls inside "
-    "it). Once a call starts to wait for an operation, the rest of it weighs 0. A queue may "
-    "begin an operation slightly before the one before it ends, and times are rounded. So if "
-    "that end comes after the begin, but closer to it than the launch and everything else that "
-    "came first, the edge covers the earlier operation up to the begin.\n"
-    "launch delay: from the begin of the launching call to the begin of its operation, if the "
-    "queue or stream was free when the call began, or if the operation runs beside the one "
-    "before it. Each node of a graph has such an edge from the launch of the graph.\n"
-    "kernel-kernel delay: from the end of an operation to the begin of the next one on its "
-    "queue or in its stream, if the next one was launched by then. A delay longer than "
-    "--kernel-gap counts as a dependency. If the launching calls name their streams (HIP, "
-    "CUDA), each stream is in order, whatever queues it runs on. The null stream waits for the "
-    "other streams of its process and GPU, and they wait for it, except for streams that the "
-    "file shows to be non-blocking or whose creation is not in the file. Without stream names "
-    "(OpenCL, HSA, traces of PyTorch) each queue of the file is in order. The signals that "
-    "HSA's packets wait for are not recorded.\n"
-    "sync: weight 0, from the end of an operation to the end of the call that waited for it "
-    "(for a device, a queue or an event), or to the begin of an operation whose queue had to "
-    "wait for it. Files of CUDA say this in synchronisation records. In recordings of Sonde the "
-    "arguments of the calls say it: an event of HIP stands for the work that was in its stream "
-    "when it was last recorded, and a wait list of OpenCL names the operations that gave its "
-    "events. Where a file says neither, a call waits for the operation that its process had "
-    "launched before and that ended last during the call; and the first operation that a thread "
-    "launches after it makes a queue wait depends on the operation that ended last on another "
-    "queue. Operations without a call at the start of a queue were launched before the "
-    "recording. Clocks differ, so an operation that ends after the call, but closer to the "
-    "call's end than to its begin, counts as awaited too, and the edge covers the operation up "
-    "to the call's end. Calls that return when their copy is done (hipMemcpy, a blocking "
-    "clEnqueueReadBuffer) wait for their own operation. hipFree and cudaFree wait like a "
-    "synchronisation.\n"
-    "dependency: weight 0, from the end of a call to the begin of the next call on the same "
+    "span: the duration of an operation, or the self time of a call (without the calls inside it). "
+    "Once a call starts to wait for an operation, the rest of it weighs 0. A queue may begin an "
+    "operation slightly before the one before it ends, and times are rounded. So if that end comes "
+    "after the start, but closer to it than the launch and everything else that came first, the "
+    "edge covers the earlier operation up to the start.\n"
+    "launch delay: from the start of the launching call to the start of its operation, if the "
+    "queue or stream was free when the call began, or if the operation runs beside the one before "
+    "it. Each node of a graph has such an edge from the launch of the graph.\n"
+    "kernel-kernel delay: from the end of an operation to the start of the next one on its queue "
+    "or in its stream, if the next one was launched by then. A delay longer than --kernel-gap "
+    "counts as a dependency. If the launching calls name their streams (HIP, CUDA), each stream is "
+    "in order, whatever queues it runs on. The null stream waits for the other streams of its "
+    "process and GPU, and they wait for it, except for streams that the file shows to be "
+    "non-blocking or whose creation is not in the file. Without stream names (OpenCL, HSA, traces "
+    "of PyTorch) each queue of the file is in order. The signals that HSA's packets wait for are "
+    "not recorded.\n"
+    "sync: weight 0, from the end of an operation to the end of the call that waited for it (for a "
+    "device, a queue or an event), or to the start of an operation whose queue had to wait for it. "
+    "Files of CUDA say this in synchronisation records. In recordings of Sonde the arguments of "
+    "the calls say it: an event of HIP stands for the work that was in its stream when it was last "
+    "recorded, and a wait list of OpenCL names the operations that gave its events. Where a file "
+    "says neither, a call waits for the operation that its process had launched before and that "
+    "ended last during the call; and the first operation that a thread launches after it makes a "
+    "queue wait depends on the operation that ended last on another queue. Operations without a "
+    "call at the start of a queue were launched before the recording. Clocks differ, so an "
+    "operation that ends after the call, but closer to the call's end than to its start, counts as "
+    "awaited too, and the edge covers the operation up to the call's end. Calls that return when "
+    "their copy is done (hipMemcpy, a blocking clEnqueueReadBuffer) wait for their own operation. "
+    "hipFree and cudaFree wait like a synchronisation.\n"
+    "dependency: weight 0, from the end of a call to the start of the next call on the same "
     "thread.\n"
-    "thread: weight 0, from the end of the last call of another thread of the process to the "
-    "begin of a call whose own thread was between calls. Which thread woke which is not "
-    "recorded.\n\n"
-    "Only one edge leads to the begin of an operation: from whatever came last of its launch, "
-    "its queue and its wait. Calls are framework operators, runtime calls and data loader "
-    "markers. Python frames and other markers do not count as work.\n\n"
+    "thread: weight 0, from the end of the last call of another thread of the process to the start "
+    "of a call whose own thread was between calls. Which thread woke which is not recorded.\n\n"
+    "Only one edge leads to the start of an operation: from whatever came last of its launch, its "
+    "queue and its wait. Calls are framework operators, runtime calls and data loader markers. "
+    "Python frames and other markers do not count as work.\n\n"
     "Bound by, with the name that JSON and CSV have for it: CPU (cpu) and data loading "
     "(data_loading: in a range whose name contains DataLoader) are spans of calls. GPU kernels "
     "(gpu_compute), GPU communication (gpu_communication) and GPU copies (gpu_copy, with memsets) "
@@ -303,12 +301,12 @@ constexpr const char* kDefinition =
     "(kernel_kernel_overhead) are the delays; other work on the GPU (gpu_other_work) are those of "
     "30 us or longer in which the GPU mostly ran kernels (for a copy: did other copies) of other "
     "streams, queues or processes.\n\n"
-    "--show edges lists the path in order; At and Begins at count from the start of the trace, like --from. --show slack "
-    "lists every operation with its slack: how much longer it could take before Length grew. "
-    "Slack is 0 on the path.\n\n"
-    "--what-if reduces the weights of a row of Bound by (either of its names), or the spans of all calls and "
-    "operations whose name matches a regular expression, by a percentage, and finds the longest "
-    "path again. Unexplained time does not change.\n";
+    "--show edges lists the path in order; At and Begins at count from the start of the trace, "
+    "like --from. --show slack lists every operation with its slack: how much longer it could take "
+    "before Length grew. Slack is 0 on the path.\n\n"
+    "--what-if reduces the weights of a row of Bound by (either of its names), or the spans of all "
+    "calls and operations whose name matches a regular expression, by a percentage, and finds the "
+    "longest path again. Unexplained time does not change.\n";
 
 std::string place_of(const trace::Trace& trace, const Moment& moment) {
   const auto event = static_cast<size_t>(moment.row);
@@ -347,7 +345,7 @@ Analysis critical_path_analysis() {
       kDefinition,
       {{"sonde critical-path trace.json", "what bounds the program"},
        {"sonde critical-path trace.rpd --show edges --limit 0", "the whole path, step by step"},
-       {"sonde critical-path trace.rpd --show slack --sort=-slack", "what lies nearly on it"},
+       {"sonde critical-path trace.rpd --show slack --sort=-slack", "what is nearly on it"},
        {"sonde critical-path trace.rpd --what-if gemm=50",
         "what would be saved if matrix products took half the time"}},
       {{"show",
@@ -360,8 +358,8 @@ Analysis critical_path_analysis() {
         "delay",
         "1500us"},
        {"what-if", "NAME=PERCENT",
-        "how long the path would be if this row of Bound by (such as 'launch overhead'), or calls and "
-        "kernels with this name, took PERCENT less [nothing]",
+        "how long the path would be if this row of Bound by (such as 'launch overhead'), or calls "
+        "and kernels with this name, took PERCENT less [nothing]",
         ""}},
       [](const Parameters&) {
         return trace::Request{.ops = true,

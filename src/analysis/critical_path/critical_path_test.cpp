@@ -37,10 +37,10 @@ TEST(CriticalPath, LaunchQueueAndSynchronisation) {
   for (const uint32_t seed : {0u, 1u, 2u}) {
     EXPECT_EQ(
         edges_of(rows, seed),
-        (Lines{"span|begin of aten::mm|begin of hipLaunchKernel|10",
-               "launch delay|begin of hipLaunchKernel|begin of k1|12",
-               "span|begin of k1|end of k1|78", "kernel-kernel delay|end of k1|begin of k2|5",
-               "span|begin of k2|end of k2|100", "sync|end of k2|end of hipDeviceSynchronize|0"}));
+        (Lines{"span|start of aten::mm|start of hipLaunchKernel|10",
+               "launch delay|start of hipLaunchKernel|start of k1|12",
+               "span|start of k1|end of k1|78", "kernel-kernel delay|end of k1|start of k2|5",
+               "span|start of k2|end of k2|100", "sync|end of k2|end of hipDeviceSynchronize|0"}));
   }
   const report::Report report = ask("critical-path", rows);
   EXPECT_EQ(bounds_of(report), (Lines{"gpu_compute|178", "kernel_launch_overhead|12", "cpu|10",
@@ -63,17 +63,17 @@ TEST(CriticalPath, WorkThatWasLaunchedBeforeTheRecording) {
     rows.add(OpRow{"k2", 130, 170, launch});
     return edges_of(rows);
   };
-  Lines expected = {"span|begin of k0|end of k0|50",
-                    "kernel-kernel delay|end of k0|begin of k1|0",
+  Lines expected = {"span|start of k0|end of k0|50",
+                    "kernel-kernel delay|end of k0|start of k1|0",
                     "",
                     "",
-                    "dependency|end of hipDeviceSynchronize|begin of hipLaunchKernel|0",
-                    "launch delay|begin of hipLaunchKernel|begin of k2|10",
-                    "span|begin of k2|end of k2|40"};
-  expected[2] = "span|begin of k1|end of k1|50";
+                    "dependency|end of hipDeviceSynchronize|start of hipLaunchKernel|0",
+                    "launch delay|start of hipLaunchKernel|start of k2|10",
+                    "span|start of k2|end of k2|40"};
+  expected[2] = "span|start of k1|end of k1|50";
   expected[3] = "sync|end of k1|end of hipDeviceSynchronize|0";
   EXPECT_EQ(edges(100), expected);
-  expected[2] = "span|begin of k1|end of hipDeviceSynchronize|55";
+  expected[2] = "span|start of k1|end of hipDeviceSynchronize|55";
   expected.erase(expected.begin() + 3);
   EXPECT_EQ(edges(112), expected);
 }
@@ -100,9 +100,9 @@ TEST(CriticalPath, TheNextOfAQueueBeginsBeforeTheEnd) {
   rows.add(OpRow{"k3", 1100, 1120, third});
   EXPECT_EQ(
       edges_of(rows),
-      (Lines{"launch delay|begin of hipLaunchKernel|begin of k1|15",
-             "span|begin of k1|begin of k2|983", "span|begin of k2|end of k2|102",
-             "kernel-kernel delay|end of k2|begin of k3|0", "span|begin of k3|end of k3|20"}));
+      (Lines{"launch delay|start of hipLaunchKernel|start of k1|15",
+             "span|start of k1|start of k2|983", "span|start of k2|end of k2|102",
+             "kernel-kernel delay|end of k2|start of k3|0", "span|start of k3|end of k3|20"}));
   const report::Report report = ask("critical-path", rows);
   EXPECT_EQ(lines_of(section_of(report, "names").table, {"name", "time_ns"}),
             (Lines{"k1|983", "k2|102", "k3|20", "k1|15"}));
@@ -168,9 +168,9 @@ TEST(CriticalPath, graph_launched_kernels_are_on_the_path) {
     rows.add(OpRow{"n2", 55, 90, launch, 0, 1});
     rows.add(OpRow{"n3", 30, 60, launch, 0, 2});
     EXPECT_EQ(edges_of(rows),
-              (Lines{fmt::format("launch delay|begin of {}|begin of n1|20", call),
-                     "span|begin of n1|end of n1|30", "kernel-kernel delay|end of n1|begin of n2|5",
-                     "span|begin of n2|end of n2|35"}));
+              (Lines{fmt::format("launch delay|start of {}|start of n1|20", call),
+                     "span|start of n1|end of n1|30", "kernel-kernel delay|end of n1|start of n2|5",
+                     "span|start of n2|end of n2|35"}));
     const report::Report slack = ask("critical-path", rows, {{"show", "slack"}});
     EXPECT_EQ(lines_of(section_of(slack, "slack").table, {"name", "slack_ns"}),
               (Lines{"n1|0", "n3|30", "n2|0"}));
@@ -211,11 +211,11 @@ TEST(CriticalPath, WorkOfAnotherThread) {
   rows.add(ApiRow{"cpu_op", "forward", 0, 100, 1});
   rows.add(ApiRow{"cpu_op", "backward", 110, 250, 2});
   rows.add(ApiRow{"cpu_op", "optimizer", 260, 300, 1});
-  EXPECT_EQ(edges_of(rows), (Lines{"span|begin of forward|end of forward|100",
-                                   "thread|end of forward|begin of backward|0",
-                                   "span|begin of backward|end of backward|140",
-                                   "thread|end of backward|begin of optimizer|0",
-                                   "span|begin of optimizer|end of optimizer|40"}));
+  EXPECT_EQ(edges_of(rows), (Lines{"span|start of forward|end of forward|100",
+                                   "thread|end of forward|start of backward|0",
+                                   "span|start of backward|end of backward|140",
+                                   "thread|end of backward|start of optimizer|0",
+                                   "span|start of optimizer|end of optimizer|40"}));
 }
 
 // With records of synchronisation: stream 2 waits for an event that was recorded after k1, and not
@@ -233,14 +233,14 @@ TEST(CriticalPath, StreamsThatWaitForEvents) {
   rows.add(OpRow{"k1", 15, 115, first, 0, 1});
   rows.add(OpRow{"k3", 115, 116, third, 0, 1});
   rows.add(OpRow{"k2", 120, 220, second, 0, 2});
-  EXPECT_EQ(edges_of(rows), (Lines{"launch delay|begin of cudaLaunchKernel|begin of k1|15",
-                                   "span|begin of k1|end of k1|100", "sync|end of k1|begin of k2|0",
-                                   "span|begin of k2|end of k2|100"}));
+  EXPECT_EQ(edges_of(rows), (Lines{"launch delay|start of cudaLaunchKernel|start of k1|15",
+                                   "span|start of k1|end of k1|100", "sync|end of k1|start of k2|0",
+                                   "span|start of k2|end of k2|100"}));
 }
 
 // Sonde records events and streams of HIP. The wait is for k1, which was launched into the first
 // stream before the event was recorded; the event is used again later, and k4 of another stream
-// ends closer to the begin of k2, which would mislead a guess.
+// ends closer to the start of k2, which would mislead a guess.
 TEST(CriticalPath, StreamsOfHipThatWaitForEvents) {
   trace::TraceBuilder rows;
   const auto call = [&](const char* name, int64_t start, const char* args, int64_t stream = -1) {
@@ -261,9 +261,9 @@ TEST(CriticalPath, StreamsOfHipThatWaitForEvents) {
   rows.add(OpRow{"k2", 120, 220, second, 0, 2});
   for (const uint32_t seed : {0u, 1u, 2u}) {
     EXPECT_EQ(edges_of(rows, seed),
-              (Lines{"launch delay|begin of hipLaunchKernel|begin of k1|15",
-                     "span|begin of k1|end of k1|100", "sync|end of k1|begin of k2|0",
-                     "span|begin of k2|end of k2|100"}));
+              (Lines{"launch delay|start of hipLaunchKernel|start of k1|15",
+                     "span|start of k1|end of k1|100", "sync|end of k1|start of k2|0",
+                     "span|start of k2|end of k2|100"}));
   }
 }
 
@@ -310,11 +310,11 @@ TEST(CriticalPath, WaitListsOfOpenCl) {
   rows.add(OpRow{"after", 121, 224, after, 0, 5});
   for (const uint32_t seed : {0u, 1u, 2u}) {
     EXPECT_EQ(edges_of(rows, seed),
-              (Lines{"span|begin of clEnqueueFillBuffer|end of clEnqueueFillBuffer|2",
-                     "dependency|end of clEnqueueFillBuffer|begin of clEnqueueWriteBuffer|0",
-                     "launch delay|begin of clEnqueueWriteBuffer|begin of copy|10",
-                     "span|begin of copy|end of copy|95", "sync|end of copy|begin of kernel|0",
-                     "span|begin of kernel|end of kernel|100",
+              (Lines{"span|start of clEnqueueFillBuffer|end of clEnqueueFillBuffer|2",
+                     "dependency|end of clEnqueueFillBuffer|start of clEnqueueWriteBuffer|0",
+                     "launch delay|start of clEnqueueWriteBuffer|start of copy|10",
+                     "span|start of copy|end of copy|95", "sync|end of copy|start of kernel|0",
+                     "span|start of kernel|end of kernel|100",
                      "sync|end of kernel|end of clWaitForEvents|0"}));
   }
 }
@@ -327,7 +327,7 @@ TEST(CriticalPath, QueuesThatWaitWithoutRecords) {
   const int second = rows.add(ApiRow{"", "hipLaunchKernel", 23, 30});
   rows.add(OpRow{"k1", 15, 115, first, 0, 1});
   rows.add(OpRow{"k2", 120, 220, second, 0, 2});
-  EXPECT_EQ(edges_of(rows).at(2), "sync|end of k1|begin of k2|0");
+  EXPECT_EQ(edges_of(rows).at(2), "sync|end of k1|start of k2|0");
 }
 
 TEST(CriticalPath, SaysWhatIsMissing) {

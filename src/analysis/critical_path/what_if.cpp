@@ -93,7 +93,7 @@ Result<report::Section> what_if_section(const trace::Trace& trace, const Graph& 
   report::Section section{.key = "what_if", .title = "If " + setting + " % less"};
   if (setting.back() == '%') section.title = "If " + setting + " less";
   section.empty_text = "No path.";
-  section.add_fact({"changed_edges", "Edges that are shorter", Kind::kInteger, edges});
+  section.add_fact({"changed_edges", "Shorter edges", Kind::kInteger, edges});
   section.add_fact({"length_then_ns", "Length then", Kind::kTime, then.length_ns});
   section.add_fact({"saved_ns", "Saved", Kind::kTime, path.length_ns - then.length_ns});
   section.add_fact({"saved_percentage", "Saved, of the length", Kind::kPercent,

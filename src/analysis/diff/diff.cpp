@@ -75,7 +75,7 @@ std::string ratio_text(int64_t b_ns, int64_t a_ns) {
   return ratio < 0.01 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.3f}", ratio);
 }
 
-// That one side has more steps, or a first step that is no other, is no change of the program.
+// More steps on one side, or a slow first step, are no change of the program.
 std::string steps_text(const Sides& sides) {
   if (!sides.steps_a) return "";
   const StepTimes &a = *sides.steps_a, &b = *sides.steps_b;
@@ -97,7 +97,7 @@ std::string without_times(const Sides& sides) {
     return trace.ops.size() != 0 && !has_op_times(trace);
   };
   if (!lacks(sides.a) && !lacks(sides.b)) return "";
-  return fmt::format("{} no times of operations, so that GPU work and idle time cannot be compared",
+  return fmt::format("{} no operation times, so GPU work and idle time cannot be compared",
                      lacks(sides.a) && lacks(sides.b) ? "A and B have"
                      : lacks(sides.a)                 ? "A has"
                                                       : "B has");
@@ -106,7 +106,7 @@ std::string without_times(const Sides& sides) {
 std::string verdict_of(const Sides& sides, const WallParts& a, const WallParts& b,
                        const std::vector<Part>& parts, int64_t unexplained_ns) {
   const int64_t delta_ns = b.wall_ns - a.wall_ns;
-  if (a.wall_ns == 0 || b.wall_ns == 0) return "one of the traces has no time in it";
+  if (a.wall_ns == 0 || b.wall_ns == 0) return "one of the traces has no events";
   if (const std::string text = without_times(sides); !text.empty()) return text;
   int64_t busy_ns = 0, idle_ns = 0;
   for (const Part& part : parts) (part.what == "busy" ? busy_ns : idle_ns) += part.delta_ns();
@@ -290,7 +290,7 @@ report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& tr
 
 }  // namespace
 
-// Of collectives, for the clocks of ranks.
+// Includes what collectives need, for the clocks of ranks.
 trace::Request diff_needs() { return collectives_needs(); }
 
 report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
@@ -310,33 +310,33 @@ report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
   const Sides sides(a, b);
   report.sections.push_back(wall_section(sides));
   report.sections.push_back(names_section(sides, "operations", "Kernels, copies and memsets",
-                                          "Neither trace has operations of a device.", operations));
+                                          "Neither trace has device operations.", operations));
   if (auto renamed = renamed_section(sides); !renamed.table.rows.empty()) {
     report.sections.push_back(std::move(renamed));
   }
-  report.sections.push_back(names_section(
-      sides, "operators", "Operators", "Neither trace has operators of a framework.", operators));
+  report.sections.push_back(names_section(sides, "operators", "Operators",
+                                          "Neither trace has framework operators.", operators));
   report.sections.push_back(tree_section(a, b));
   return report;
 }
 
 const char* const kDiffDefinition =
     "diff: what takes longer or shorter in B than in A, and why. Differences are B - A.\n\n"
-    "What is compared is the window, or the time from the first begin to the last end of "
-    "operations, operators, markers, Python frames and calls of runtimes: First to last event. (The "
-    "wall time that check and record tell has the start and end of the processes, too.) It is cut "
-    "into parts that add up to it. Busy: the time in which an operation ran on any GPU, assigned to the operation; time "
-    "shared by several counts for the one that began first. Idle: the time in which none ran, "
-    "assigned to the innermost call, operator, Python frame or range of a data loader or of garbage "
-    "collection of one thread: among those that "
-    "launched operations, the one with the most calls; where it was in none, the next; and last "
-    "those that launched nothing, such as helpers that wait. The rest, with no operation and no "
-    "call, is not explained. So Explained and Unexplained add up to the difference of these "
-    "times, and the rows of the first table to Explained.\n\n"
+    "What is compared is the window, or the time from the first start to the last end of "
+    "operations, operators, markers, Python frames and calls of runtimes: First to last event. "
+    "(The wall time that check and record show also has the start and end of the processes.) It is "
+    "cut into parts that add up to it. Busy: the time in which an operation ran on any GPU, "
+    "assigned to the operation; time shared by several counts for the one that began first. Idle: "
+    "the time in which none ran, assigned to the innermost call, operator, Python frame or range "
+    "of a data loader or of garbage collection of one thread: among those that launched "
+    "operations, the one with the most calls; where it was in none, the next; and last those that "
+    "launched nothing, such as helpers that wait. The rest, with no operation and no call, is not "
+    "explained. So Explained and Unexplained add up to the difference of these times, and the rows "
+    "of the first table to Explained.\n\n"
     "Steps: where both traces have three or more of the same kind (sonde breakdown --per step), "
     "the verdict says how much longer the median step takes, which depends neither on the number "
-    "of steps nor on a warm-up; it mentions a first step of more than three times the median. In "
-    "a file of several ranks, their clocks are first aligned by their collectives, as in sonde "
+    "of steps nor on a warm-up; it mentions a first step of more than three times the median. In a "
+    "file of several ranks, their clocks are first aligned by their collectives, as in sonde "
     "collectives.\n\n"
     "Kernels and Operators: joined by name. Added and removed are those that only B, and only A, "
     "has; increased, decreased and unchanged are by the number of calls, per step if the traces "
@@ -345,9 +345,9 @@ const char* const kDiffDefinition =
     "Total adds up durations, which may overlap; that of an operator includes the operators in "
     "it.\n\n"
     "Operators by where they are called: operators and markers by the path of those around them, "
-    "numbers of iterations left out. Children of one parent are the same if their names are; "
-    "else, in the order in which they come first, if their names share a word of at least four "
-    "letters (miopen_convolution => cudnn_convolution). GPU is the time of the operations whose "
-    "innermost operator it is, so that each operation is in one row; (no operator) has the rest.\n";
+    "numbers of iterations left out. Children of one parent are the same if their names are; else, "
+    "in the order in which they come first, if their names share a word of at least four letters "
+    "(miopen_convolution => cudnn_convolution). GPU is the time of the operations whose innermost "
+    "operator it is, so that each operation is in one row; (no operator) has the rest.\n";
 
 }  // namespace sonde::analysis

@@ -148,7 +148,7 @@ TEST(Diff, IdenticalTracesHaveNoDifference) {
 TEST(Diff, SaysWhatIsMissing) {
   const report::Report report = compare(trace::TraceBuilder(), program("aten::a", "k", 50));
   EXPECT_EQ(std::get<std::string>(section_of(report, "wall").facts.at(0).value),
-            "one of the traces has no time in it");
+            "one of the traces has no events");
   EXPECT_EQ(fact(section_of(report, "operations"), "added"), 1);
 }
 

@@ -13,13 +13,14 @@ using trace::kNone;
 
 constexpr Rule kUnevenRule = {
     "uneven-gpus",
-    "The GPUs of a process have unequal amounts of work",
-    "Share the work out by what each GPU can do: samples of a batch, layers of a pipeline. sonde "
+    "Work is spread unevenly over the GPUs of a process",
+    "Split the work by what each GPU can do: samples of a batch, layers of a pipeline. sonde "
     "breakdown compares the GPUs.",
-    "the time in which a GPU has nothing to do while the busiest GPU of its process computes, if that "
-    "one computes for half of the time or more, this one for at least a tenth less, and half of it "
-    "or more beside the busiest; also before its first and after its last operation",
-    "as much as the busiest GPU computes longer",
+    "the time in which a GPU has nothing to do while the busiest GPU of its process computes, also "
+    "before its first and after its last operation; only if the busiest computes for at least half "
+    "of the time, this one for at least a tenth less, and at least half of that while the busiest "
+    "computes",
+    "by how much longer the busiest GPU computes",
     true};
 
 constexpr int64_t kLeast = 10;  // one part in so many less

@@ -1,4 +1,4 @@
-// What hardware counters say of the kernels that take most of the time.
+// Findings from the hardware counters of the kernels that take most of the time.
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
@@ -12,63 +12,63 @@ using metrics::CauseKind;
 
 constexpr Rule kSmallLaunchRule = {
     "small-launches",
-    "Kernels are too small for the GPU",
-    "Launch more work at once: a larger batch, or several such kernels together. sonde sol shows "
-    "the counters of each kernel.",
+    "Kernels have too few waves to fill the GPU",
+    "Launch more work at once: a larger batch, or several such kernels together. sonde sol shows the "
+    "counters of each kernel.",
     "the time of hot kernels with fewer waves than the GPU has SIMDs, by their counters",
-    "the share of the SIMDs that is left over, half at most",
+    "the share of SIMDs without a wave, at most half",
     true};
 constexpr Rule kConflictRule = {
     "bank-conflicts",
-    "Kernels wait for conflicts of LDS banks",
-    "Lay the LDS out so that lanes use different banks: pad the rows of tiles by a word, or swizzle "
-    "them. sonde sol --panel 12 shows the LDS.",
-    "the time of hot kernels that lose a tenth of their cycles or more to bank conflicts, and are "
+    "Kernels stall on LDS bank conflicts",
+    "Lay out LDS so that lanes use different banks: pad each tile row by a word, or swizzle. sonde "
+    "sol --panel 12 shows the LDS.",
+    "the time of hot kernels that lose at least a tenth of their cycles to bank conflicts and are "
     "not bound by another resource",
     "those cycles",
     true};
 constexpr Rule kScatterRule = {
     "uncoalesced-access",
-    "Neighbouring lanes of kernels access memory far apart",
-    "Let neighbouring lanes use neighbouring elements: change the order of the loops or of the data, "
-    "or go through the LDS. sonde sol --panel 16 shows the vL1D.",
+    "Kernels access memory without coalescing",
+    "Let neighbouring lanes use neighbouring elements: change the loop order or the data layout, "
+    "or stage the data in LDS. sonde sol --panel 16 shows the vL1D.",
     "the time of hot kernels that use memory or caches most, whose memory instructions take 40 "
     "accesses to the vL1D or more",
-    "what more than 16 accesses take, half at most",
+    "what accesses beyond 16 take, at most half",
     true};
 constexpr Rule kOccupancyRule = {
     "low-occupancy",
-    "Registers or LDS of kernels leave too few waves to switch between",
-    "Use fewer registers (launch bounds, smaller tiles, less unrolling) or less LDS for a work group. "
-    "sonde sol --panel 6 shows what waves waited for.",
+    "Registers or LDS limit occupancy to too few waves",
+    "Use fewer registers (launch bounds, smaller tiles, less unrolling) or less LDS per work "
+    "group. sonde sol --panel 6 shows what waves waited for.",
     "the time of hot kernels that use no resource for 60 % of its peak, where waves waited for "
     "vector registers or LDS in a tenth of the cycles or more",
-    "what lacks to 60 % of the nearest peak, half at most",
+    "what is missing to 60 % of the nearest peak, at most half",
     true};
 constexpr Rule kLatencyRule = {
     "latency-bound",
-    "Kernels wait for latencies, and use no resource up",
-    "Have more independent loads in flight: unroll loops, load ahead of use, give each lane more "
-    "elements. sonde sol shows what comes nearest to a peak.",
-    "the time of hot kernels of 10 us or more that use no resource for 60 % of its peak, where "
-    "counters tell no other reason",
-    "what lacks to 60 % of the nearest peak, half at most",
+    "Kernels are bound by latency, not by a resource",
+    "Keep more independent loads in flight: unroll loops, prefetch, give each lane more elements. "
+    "sonde sol shows which resource is nearest to its peak.",
+    "the time of hot kernels of 10 us or more that use no resource for 60 % of its peak, where the "
+    "counters show no other reason",
+    "what is missing to 60 % of the nearest peak, at most half",
     true};
 constexpr Rule kMissRule = {
     "l2-misses",
-    "Kernels read from memory what the L2 does not hold",
-    "If they read data more than once, use tiles that stay in the L2 or the LDS; if they do not, "
-    "fuse them with their neighbours. sonde sol --panel 17 shows the L2.",
-    "the time of hot kernels that take 60 % or more of the memory's bandwidth, two thirds of it "
-    "for reads, where less than half of the requests hit the L2",
+    "Reads miss the L2 and go to memory",
+    "If kernels read data more than once, use tiles that stay in L2 or LDS; otherwise fuse them "
+    "with their neighbours. sonde sol --panel 17 shows the L2.",
+    "the time of hot kernels that take 60 % or more of the memory bandwidth, two thirds of it for "
+    "reads, where less than half of the requests hit the L2",
     "half of the reads that miss",
     true};
 constexpr Rule kMemoryRule = {
     "memory-bound",
-    "Kernels use up the memory's bandwidth",
+    "Kernels are bound by memory bandwidth",
     "Move fewer bytes: fuse them with the kernels before and after, or use smaller types. sonde "
     "roofline shows how far they are from the roof.",
-    "the time of other hot kernels that take 60 % or more of the memory's bandwidth",
+    "the time of other hot kernels that take 60 % or more of the memory bandwidth",
     "not known",
     true};
 
@@ -119,7 +119,7 @@ std::vector<const Rule*> counter_rules() {
 void add_counter_claims(const Evidence& evidence, Claims& claims) {
   const trace::Trace& trace = evidence.trace;
   if (trace.op_counters.size() == 0) return;
-  // A GPU that nothing is known of has no peaks to compare with.
+  // An unknown GPU has no peaks to compare with.
   const auto workload = metrics::workload_of(trace, "");
   if (!workload.ok()) return;
   const auto definitions = metrics::definitions_for(workload->gpu);

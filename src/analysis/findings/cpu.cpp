@@ -19,15 +19,15 @@ using trace::kNone;
 
 constexpr Rule kFunctionRule = {
     "cpu-function", "One function takes most of the CPU time",
-    "Start with this function: its algorithm, its library, its compiler flags. sonde stacks shows "
-    "who calls it.",
+    "Start with this function: its algorithm, its library, its compiler flags. sonde stacks --by "
+    "callers shows what calls it.",
     "without device operations: the CPU time of the samples whose innermost function it is, if "
     "that is a quarter of all samples' time",
     "half of it, as if it were twice as fast"};
 constexpr Rule kLineRule = {
     "cpu-line", "One line of Python takes most of the CPU time",
-    "Replace work for each element by one call of a library, or avoid it. sonde stacks shows what "
-    "calls this line.",
+    "Replace per-element work by one library call, or avoid it. sonde stacks --by callers shows "
+    "what calls this line.",
     "without device operations: the CPU time of the samples whose innermost line of the user's "
     "own code it is, if that is a quarter of all samples' time",
     "half of it, as if it were twice as fast"};
@@ -45,19 +45,19 @@ constexpr Rule kDataRule = {
     "The program waits for its data",
     "Use more workers, a larger prefetch_factor, persistent_workers=True; do less work per "
     "sample, or prepare the samples on disk.",
-    "without device operations: time within markers of data loaders (DataLoader), "
-    "only on the threads of steps if steps are known, as a share of the time between the first "
-    "and the last call of threads",
+    "without device operations: time within data loader ranges (DataLoader), only on the threads "
+    "of steps if steps are known, as a share of the time between the first and the last call of "
+    "threads",
     "all of it",
     true};
 
 constexpr Rule kLockRule = {
     "lock-waits", "Threads wait for each other's locks",
-    "Hold the lock for less time, give each thread data of its own and add it up at the end, or use "
-    "atomics; threads of Python that compute need processes, or code that releases the GIL. sonde "
+    "Hold the lock for less time, give each thread its own data and combine it at the end, or use "
+    "atomics; Python threads that compute need processes, or code that releases the GIL. sonde "
     "stacks --by callers shows who waits.",
-    "without device operations, where blocked threads were looked at (--sample-clock wall): the "
-    "time in which threads stood in a function that takes a lock of pthread's, or Python's GIL",
+    "without device operations, if blocked threads were sampled (--sample-clock wall): the time "
+    "that threads spent in a function that takes a pthread lock or Python's GIL",
     "half of it"};
 
 constexpr double kMostPercentage = 25;
@@ -300,7 +300,7 @@ std::string few_samples_text(const trace::Trace& trace) {
   const auto samples = sample_totals(trace, false).samples;
   if (samples == 0 || samples >= kFewSamples) return "";
   return fmt::format(
-      "{} sample{} of the CPU are too few to tell where its time went: record for longer, or more "
+      "{} CPU sample{} are too few to say where the time went: record for longer, or sample more "
       "often (--sample 1000)",
       samples, samples == 1 ? "" : "s");
 }

@@ -163,19 +163,18 @@ trace::Request findings_needs() {
 
 std::string findings_definition() {
   std::string text =
-      "check: what costs GPU time and could be improved, in order of the time that could be "
-      "saved. Of is the time that a finding is about, Could save the part of it that its rule "
-      "expects to save, and Share that part as a percentage of the time between the first and the "
-      "last operation of each GPU (or of the window), all GPUs together, and what uneven-gpus adds. "
-      "No moment of a GPU "
-      "counts for two findings: findings that name a cause take their time first, then the "
-      "others, largest first; so the shares never add up to more than the whole. Findings that "
-      "could save less than --least percent are left out, but for what half of the time or more "
-      "goes into: it is listed, without a figure where nothing says what could be saved. If a trace "
-      "has steps and the first of them take more than 1.5 times the median, what they launched is "
-      "warm-up and is left out; --from, --to and --window are taken literally. A GPU that worked for "
-      "less than a hundredth of the busiest's time is named as hardly used, and its idle time is no "
-      "finding.\n\n";
+      "check: what costs GPU time and could be improved, largest saving first. Of is the time that "
+      "a finding is about, Could save the part of it that its rule expects to save, and Share that "
+      "part in percent of the time between the first and the last operation of each GPU (or of the "
+      "window), added up over the GPUs, plus the time outside it that uneven-gpus counts. No "
+      "moment of a GPU counts for two findings: findings that name a cause take their time first, "
+      "then the others, largest first; so the shares never add up to more than the whole. Findings "
+      "that could save less than --least percent are left out, unless at least half of the time is "
+      "at stake: such a finding is listed, without a figure if its rule does not say what could be "
+      "saved. If a trace has steps and the first of them take more than 1.5 times the median, what "
+      "they launched is warm-up and is left out; --from, --to and --window are taken literally. A "
+      "GPU that worked for less than a hundredth of the busiest's time is named as hardly used, "
+      "and its idle time is no finding.\n\n";
   for (const Rule* rule : all_rules()) {
     text += indented(rule->id, std::string(rule->definition) + ". Could save: " + rule->saving);
   }

@@ -26,94 +26,93 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
   std::array<Rule, kIdleReasons> rules{};
   rules[static_cast<size_t>(IdleReason::kSync)] = {
       "waits", "GPUs are idle because the program waits for them before it launches more",
-      "Remove synchronisations from the loop: .item(), .cpu(), printing of tensors, explicit "
-      "device synchronisation; copy to the host asynchronously. sonde idle lists the longest.",
-      "the idle time of reason sync of sonde idle", "all of it"};
+      "Remove synchronisations from the loop: .item(), .cpu(), printing tensors, explicit device "
+      "synchronisation; copy to the host asynchronously. sonde idle lists the longest.",
+      "the idle time with reason sync in sonde idle", "all of it"};
   rules[static_cast<size_t>(IdleReason::kLaunchBound)] = {
       "launch-bound", "GPUs are idle because the program launches work too late",
       "Give each launch more to do, or launch less often: larger batches, fused operators "
       "(torch.compile), HIP or CUDA graphs, data loading in other processes. sonde sequences shows "
       "what could be fused, sonde operators where the launches come from.",
-      "the idle time of reason launch-bound of sonde idle", "all of it"};
+      "the idle time with reason launch-bound in sonde idle", "all of it"};
   rules[static_cast<size_t>(IdleReason::kLaunchLatency)] = {
       "launch-latency", "GPUs are idle between a launch and its start",
       "Many short kernels pay this each time: graphs or fusion reduce the number of launches. "
       "sonde launches shows the time in the queue.",
-      "the idle time of reason launch latency of sonde idle",
+      "the idle time with reason launch latency in sonde idle",
       "all of it, which graphs nearly achieve"};
   rules[static_cast<size_t>(IdleReason::kDependency)] = {
       "stream-waits", "GPUs are idle because a stream waits for another",
       "Look at what the event waits for, and whether independent work could run meanwhile. sonde "
       "critical-path shows the chain.",
-      "the idle time of reason dependency of sonde idle",
+      "the idle time with reason dependency in sonde idle",
       "half of it, as if half of the other work could be moved"};
   rules[static_cast<size_t>(IdleReason::kOther)] = {
       "slow-start", "GPUs are idle although their next work has been launched",
       "The launching call returned early, so look for causes outside the trace: another process on "
       "the GPU, or a queue that waits.",
-      "the idle time of reason other of sonde idle, launched but not started, but for slow-call",
+      "the idle time with reason other in sonde idle (launched but not started), without slow-call",
       "all of it"};
   rules[static_cast<size_t>(IdleReason::kUnlinked)] = {
       "idle-unexplained", "GPUs are idle, and the file does not have the calls that would say why",
-      "Record the calls of the host, too, and from before the work begins: sonde record does, "
+      "Record host calls too, starting before the work begins: sonde record does so, "
       "torch.profiler with ProfilerActivity.CPU.",
-      "the idle time of reason unlinked of sonde idle", "all of it"};
+      "the idle time with reason unlinked in sonde idle", "all of it"};
   return rules;
 }();
 
-// Of the reason other, where the launching call had not returned yet.
+// Of reason other: the launching call had not returned yet.
 constexpr Rule kCallRule = {
     "slow-call", "GPUs are idle while the call that launches their next work runs",
     "A kernel's first launch loads or compiles its code: warm up first, or load early "
-    "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). Later ones wait where a queue is "
-    "full. sonde launches lists the slow calls.",
-    "gaps of reason other of sonde idle, half of which or more the launching call takes",
+    "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). Later launches wait if the queue "
+    "is full. sonde launches lists the slow calls.",
+    "gaps with reason other in sonde idle, at least half of which the launching call takes",
     "all of it"};
 
-// Of the reason launch-bound, where what the launching thread did is the cause, and launching less
-// would not help.
+// Of reason launch-bound: the cause is what the launching thread did, and fewer launches would not
+// help.
 constexpr Rule kCodeRule = {
     "code-loading", "GPUs are idle while the program loads or compiles code for them",
     "Do it before the work begins: run each kernel once, or load early "
     "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER); keep compiled kernels in a cache "
     "between runs, and avoid new shapes in the loop.",
-    "gaps of reason launch-bound of sonde idle, half of which or more one call takes that loads "
+    "gaps with reason launch-bound in sonde idle, at least half of which is one call that loads "
     "modules or compiles",
     "all of it"};
 constexpr Rule kMemoryRule = {
     "memory-calls", "GPUs are idle while the program is in a call that allocates or frees memory",
-    "Allocate once, outside of the loop, and keep what will be used again; freeing also waits for "
-    "the device. hipMallocAsync, hipFreeAsync and their like take from a pool. sonde memory shows "
-    "where.",
-    "gaps of reason launch-bound of sonde idle, half of which or more calls take that allocate or "
-    "free memory",
+    "Allocate once, outside of the loop, and reuse the memory; freeing also waits for the device. "
+    "hipMallocAsync, hipFreeAsync and the like use a pool. sonde memory shows where.",
+    "gaps with reason launch-bound in sonde idle, at least half of which are calls that allocate "
+    "or free memory",
     "all of it"};
 constexpr Rule kHostRule = {
     "host-work", "GPUs are idle while the program works on the host",
     "Make the function that the evidence names faster, do it before the loop, or let another "
     "thread, process or the GPU do its work. sonde idle lists the gaps, sonde stacks where the time "
     "goes.",
-    "gaps of reason launch-bound of sonde idle, half of which or more one function of Python takes, "
-    "if they last a millisecond or more, or one operator or function of the runtime, if it is at it "
-    "for half a millisecond or more without an interruption",
+    "gaps with reason launch-bound in sonde idle, at least half of which is one Python function, "
+    "if they last 1 ms or more, or one operator or runtime function, if it runs for 0.5 ms or more "
+    "without interruption",
     "all of it"};
 constexpr Rule kBlockedRule = {
     "host-blocked",
     "GPUs are idle while the program waits for input, another thread or process, or a timer",
-    "If it waits for requests, there is nothing to make faster: more of them would use the GPUs, or "
-    "one GPU could serve more programs. Else look at what keeps the thread or process that it waits "
-    "for. sonde idle lists the gaps, sonde stacks what other threads do.",
-    "gaps of reason launch-bound of sonde idle of a millisecond or more, half of which or more the "
+    "If it waits for requests, there is nothing to speed up: send more of them, or let more "
+    "programs share the GPU. Otherwise look at what holds up the thread or process that it waits "
+    "for. sonde idle lists the gaps, sonde stacks shows what other threads do.",
+    "gaps of 1 ms or more with reason launch-bound in sonde idle, for at least half of which the "
     "launching thread is blocked: in select, poll, accept, recv, sleep, or waits for locks, "
     "conditions, queues, threads and processes",
     "all of it"};
 constexpr Rule kUnknownRule = {
-    "host-unknown", "GPUs are idle for long while the program does what the trace does not have",
-    "Find out what it does: sonde record takes call stacks of Python and C++, torch.profiler "
-    "with_stack=True; or mark the parts of the loop. If recording was paused meanwhile, look at one "
-    "part (--from, --to). sonde idle lists the gaps.",
-    "gaps of reason launch-bound of sonde idle of a millisecond or more, half of which or more the "
-    "launching thread is in no call that was recorded, or in nothing but a marker",
+    "host-unknown", "GPUs are idle for long while the program does something that was not recorded",
+    "Find out what it does: record call stacks (sonde record, or torch.profiler with "
+    "with_stack=True), or mark the parts of the loop. If recording was paused meanwhile, look at "
+    "one part (--from, --to). sonde idle lists the gaps.",
+    "gaps of 1 ms or more with reason launch-bound in sonde idle, for at least half of which the "
+    "launching thread is in no recorded call, or only in a marker",
     "all of it"};
 constexpr int64_t kLongGapNs = 1'000'000;  // no interpreter takes that long to launch
 
@@ -123,8 +122,8 @@ constexpr Rule kDataRule = {
     "Use more workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; do "
     "less work per sample, or prepare the samples on disk. sonde critical-path shows what bounds "
     "a step.",
-    "idle time within markers of data loaders (DataLoader) on threads that launch "
-    "work: a thread that loads ahead keeps no GPU waiting",
+    "idle time within data loader ranges (DataLoader) on threads that launch work; a thread that "
+    "loads ahead keeps no GPU waiting",
     "all of it",
     true};
 constexpr Rule kAllocationRule = {
@@ -178,7 +177,7 @@ std::string launch_rate(const trace::Trace& trace) {
                      by_gpu.size() == 1 ? "" : " on each GPU");
 }
 
-// Whether the launching call took the time, or came back before.
+// Whether the launching call took the time, or had returned before.
 std::string launch_text(const trace::Trace& trace, const Gap& gap) {
   const auto api = static_cast<size_t>(trace.ops.api[static_cast<size_t>(gap.next)]);
   return fmt::format(", whose {} returned after {}", trace.names[trace.apis.name[api]],
@@ -195,7 +194,7 @@ std::vector<const Rule*> idle_rules() {
   return rules;
 }
 
-// How long the call that launched what ends the gap was at it meanwhile.
+// How much of the gap the call took that launched what ends it.
 int64_t launching_ns(const trace::Trace& trace, const Gap& gap) {
   const auto api = static_cast<size_t>(trace.ops.api[static_cast<size_t>(gap.next)]);
   return std::min(trace.apis.end_ns[api], gap.time.end_ns) -
@@ -286,7 +285,7 @@ struct Ranges {
   int64_t count = 0, total_ns = 0;
 };
 
-// Calls for whose names `wanted` holds, from a time on; of some threads only.
+// Calls whose names `wanted` accepts, from a time on; only those of some threads.
 template <typename Wanted>
 Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted,
                  const std::vector<bool>* threads = nullptr) {
@@ -306,8 +305,9 @@ Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted,
   return ranges;
 }
 
-// Threads that launch work, and those of a process of which no launch is known. A loader that loads
-// ahead in a thread of its own keeps no GPU waiting: its consumer does, where it waits for it.
+// Threads that launch work, and all threads of a process without known launches. A loader that
+// loads ahead in a thread of its own keeps no GPU waiting: its consumer does, where it waits for
+// it.
 std::vector<bool> launching_threads(const trace::Trace& trace) {
   std::vector<bool> launches(trace.threads.size(), false);
   std::vector<bool> is_known(trace.processes.size(), false);

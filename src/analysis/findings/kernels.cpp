@@ -30,12 +30,12 @@ constexpr Rule kFloatRule = {
     "shape of a tensor core instruction",
     "half of it, as if they were twice as fast",
     true};
-// The same of a GPU whose tensor cores know float16 only, as those of Volta do.
+// The same for GPUs whose tensor cores support float16 only, such as Volta.
 constexpr Rule kFloatRuleOfFloat16 = {
     kFloatRule.id,
     kFloatRule.title,
     "If the accuracy allows it, autocast to float16, with a GradScaler: the tensor cores of this "
-    "GPU know neither TF32 nor bfloat16. sonde kernels --kernel sgemm lists them.",
+    "GPU support neither TF32 nor bfloat16. sonde kernels --kernel sgemm lists them.",
     kFloatRule.definition,
     kFloatRule.saving,
     true};
@@ -47,7 +47,7 @@ constexpr Rule kRooflineRule = {
     "perf shows each shape against the roofline.",
     "the time of kernels of operators whose sizes are recorded, if they reach less than half of "
     "the roofline of sonde perf and a kernel takes 10 us or longer on average",
-    "what is above twice the roofline's time",
+    "the time beyond twice the roofline",
     true};
 
 constexpr double kOneKernelPercentage = 25;
@@ -96,7 +96,7 @@ void add_largest_kernel(const trace::Trace& trace, const OpGroups& kernels, Clai
                    time_text(first.time.total_ns), share)});
 }
 
-// By what the GPU is known to have.
+// Chosen by what the GPU's tensor cores support.
 const Rule& float_rule_of(const trace::Trace& trace, int64_t gpu) {
   const auto peaks = gpu_peaks("");
   const GpuPeak* peak = peaks.ok() ? peak_of(*peaks, trace, gpu) : nullptr;
@@ -178,8 +178,8 @@ void add_roofline(const Evidence& evidence, Claims& claims) {
   claims.push_back(
       {&kRooflineRule, times_of(trace, is_far), saved_ns / gpu_ns,
        fmt::format(
-           "{} in operators that reach less than half of it, most in {} {}: {:.1f} % of the "
-           "roofline in {}",
+           "{} in operators that reach less than half of the roofline, most in {} {}: {:.1f} % of "
+           "it in {}",
            time_text(static_cast<int64_t>(gpu_ns)),
            trace.names[trace.apis.label[static_cast<size_t>(worst->api)]], worst->shape,
            100 * worst->bound_ns / worst->gpu_ns, time_text(static_cast<int64_t>(worst->gpu_ns)))});

@@ -13,21 +13,21 @@ constexpr Rule kStragglerRule = {
     "Ranks wait in collectives for one that comes late",
     "Look at what the late rank does before the collective: its share of the data, its host, its "
     "clocks. sonde ranks compares them, sonde collectives shows who waited for whom.",
-    "the time that ranks waited in collectives, and computed nothing beside them, for a rank that came last alone, by more than the "
-    "uncertainty of the clocks, in 60 % of the collectives of one of its groups, and that does "
-    "not itself wait as long for others, nor may have in collectives that are not matched or not "
-    "compared",
+    "the time that ranks waited in collectives without computing, for one rank that came last, "
+    "alone and by more than the uncertainty of the clocks, in 60 % of the collectives of one of "
+    "its groups; it must not wait as long for others itself, nor may it have done so in "
+    "collectives that are not matched or not compared",
     "all of it",
     true};
 
 constexpr Rule kWaitsRule = {
     "collective-waits",
     "Ranks wait in collectives for one another",
-    "Share the work out more evenly: batches of equal length; logging, checkpoints and garbage "
-    "collection at the same time on all ranks. sonde collectives shows who waited for whom, sonde "
-    "steps which steps took longer.",
-    "the time that ranks waited in collectives, and computed nothing beside them, for ranks other than "
-    "the straggler, if there is one",
+    "Balance the work: batches of equal length; logging, checkpoints and garbage collection at the "
+    "same time on all ranks. sonde collectives shows who waited for whom, sonde steps which steps "
+    "took longer.",
+    "the time that ranks waited in collectives without computing, for ranks other than the "
+    "straggler, if there is one",
     "all of it",
     true};
 
@@ -37,18 +37,18 @@ constexpr Rule kSlowRule = {
     "This is waiting or a slow link, which overlap does not fix: look for the late rank and for "
     "the link (topology, NCCL_DEBUG=INFO, network errors). With the traces of all ranks, sonde "
     "collectives shows which it is.",
-    "collectives at less than half the usual rate of their group for this operation and size, where "
-    "nothing is computed beside them",
+    "collectives at less than half the usual rate of their group for this operation and size, "
+    "without computation beside them",
     "the time beyond the usual",
     true};
 
-// Collectives of the host (gloo, MPI) take no GPU's time.
+// Host collectives (gloo, MPI) take no GPU time.
 void extend_lane(Lanes& lanes, int64_t gpu, trace::Interval time) {
   if (gpu != trace::kNone && time.start_ns < time.end_ns) lanes[gpu].push_back(time);
 }
 
-// Time of collectives by file, without that in which the GPU computed: who waits beside work of its
-// own loses nothing.
+// Time of collectives by file, without the time in which the GPU computed: a rank that waits while
+// it computes loses nothing.
 void claim(const Rule& rule, std::vector<Lanes> times, double saved, const std::string& text,
            std::span<const trace::Trace> traces, std::span<Claims> claims) {
   for (size_t i = 0; i < claims.size(); ++i) {
@@ -101,7 +101,7 @@ void add_straggler(const Collectives& all, const Matched& matched,
   claim(kStragglerRule, std::move(waits), 1.0, text, traces, claims);
 }
 
-// All other waits: ranks are late in turns, or one is late now and then.
+// All other waits: ranks take turns being late, or one is late now and then.
 void add_waits(const Collectives& all, const Matched& matched, std::span<const trace::Trace> traces,
                std::span<Claims> claims) {
   const size_t straggler = straggler_of(all, matched);

@@ -1,5 +1,4 @@
-// The header of `sonde check`: what ran, for how long, in which rhythm; and the findings as a
-// table.
+// The header of `sonde check` (what ran, for how long, in which steps) and the findings as a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,15 +93,15 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
   return overview;
 }
 
-// What the host did is not to blame where the host was not let do it.
+// The host is not to blame if it was kept from running.
 std::string cpu_wait_text(const trace::CpuTime& time, int64_t wall_ns) {
   constexpr int64_t kOfWork = 5, kOfWall = 20;  // a fifth and a twentieth are worth a word
   const int64_t work_ns = time.used_ns + time.waited_ns;
   if (time.waited_ns * kOfWork < work_ns || time.waited_ns * kOfWall <= wall_ns) return "";
   return fmt::format(
       "threads of the program waited {} for a CPU, {:.0f} % of the time in which they had work: "
-      "other programs, or a limit on its CPUs (taskset, a container's, Slurm's --cpus-per-task), "
-      "held them up",
+      "other programs, or a CPU limit (taskset, a container, Slurm's --cpus-per-task), held them "
+      "up",
       time_text(time.waited_ns),
       100.0 * static_cast<double>(time.waited_ns) / static_cast<double>(work_ns));
 }
@@ -119,8 +118,8 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   if (overview.wall_ns == 0) return;
   const bool has_gpus = !overview.devices.empty();
   const auto share = [](int64_t part, int64_t whole) { return percent_of(part, whole); };
-  section.add_fact({"device", "Device", Kind::kText,
-                    has_gpus ? devices_text(overview.devices) : "the CPU alone"});
+  section.add_fact(
+      {"device", "Device", Kind::kText, has_gpus ? devices_text(overview.devices) : "CPU only"});
   if (!overview.hardly_used.empty()) {
     section.add_fact(
         {"hardly_used", "Hardly used, left out below", Kind::kText, overview.hardly_used});
@@ -147,7 +146,7 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   }
   if (all.steps > 1) {
     section.add_fact({"steps", "Steps", Kind::kInteger, all.steps});
-    section.add_fact({"warm_up_steps", "Of these warm-up, left out", Kind::kInteger, all.warm_up});
+    section.add_fact({"warm_up_steps", "Warm-up steps, left out", Kind::kInteger, all.warm_up});
     section.add_fact({"step_median_ns", "Median step", Kind::kTime, all.median_ns});
   }
   if (!has_gpus) return;
@@ -158,11 +157,11 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   section.add_fact({"communication_percentage", "Communication", Kind::kPercent,
                     share(overview.communication_ns, overview.work_ns)});
   if (overview.communication_ns == 0) return;
-  section.add_fact({"exposed_communication_percentage", "Communication that nothing hides",
-                    Kind::kPercent, share(overview.exposed_ns, overview.work_ns)});
+  section.add_fact({"exposed_communication_percentage", "Exposed communication", Kind::kPercent,
+                    share(overview.exposed_ns, overview.work_ns)});
 }
 
-// What the findings are about may be little of the program.
+// The findings may be about a small part of the program's time.
 std::string outside_text(const Overview& overview) {
   if (overview.work_ns == 0 || overview.work_ns * 2 >= overview.gpu_wall_ns) return "";
   const auto part =
@@ -173,9 +172,9 @@ std::string outside_text(const Overview& overview) {
       overview.has_warm_up ? ", without the warm-up" : "", 100 * part, time_text(overview.wall_ns));
 }
 
-// A cause that costs little is still a cause: who looks for it finds its name.
+// Names also the causes that cost little, for readers who look for one.
 std::string left_out_text(std::span<const Finding> findings) {
-  std::string text = "too small to be listed, of the time they could save:";
+  std::string text = "too small to list, with what they could save:";
   for (const Finding& finding : findings) {
     text += fmt::format("{} {} {:.1f} %", &finding == &findings.front() ? "" : ",", finding.id,
                         finding.saving_percentage());
@@ -183,7 +182,7 @@ std::string left_out_text(std::span<const Finding> findings) {
   return text + " (--least 0 lists all)";
 }
 
-// How many of the first steps of a process are slower than the others.
+// How many of a process's first steps are slower than the others.
 size_t warm_up_of(std::span<const trace::Step> steps, int64_t& median_ns) {
   std::vector<int64_t> lengths;
   for (const trace::Step& step : steps) lengths.push_back(step.time.end_ns - step.time.start_ns);
@@ -215,10 +214,10 @@ Pace leave_out_warm_up(trace::Trace& trace) {
     pace.warm_up += static_cast<int64_t>(warm_up);
     pace.median_ns = std::max(pace.median_ns, median_ns);
   }
-  // Only operations are left out: a program without a GPU is looked at as a whole.
+  // Only operations are left out, so a program without a GPU is analysed as a whole.
   if (trace.window || trace.ops.size() == 0) pace.warm_up = 0;
   if (pace.warm_up == 0) return pace;
-  // What no step launched belongs to the steps that it runs beside.
+  // Operations that no step launched belong to the steps that they run in.
   const std::vector<trace::Row> step_of = trace::step_of_ops(trace, *found);
   std::vector<bool> kept(trace.ops.size(), false);
   int64_t from_ns = std::numeric_limits<int64_t>::max();
@@ -246,9 +245,9 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
                         });
   Section section{
       .key = "check",
-      .empty_text = has_work ? "Nothing that stands out."
-                             : "No operations of a device, no calls and no samples, so nothing "
-                               "can be said about its time."};
+      .empty_text = has_work ? "Nothing stands out."
+                             : "No device operations, calls or samples: nothing can be said about "
+                               "where the time went."};
   const Overview overview = overview_of(traces, paces);
   add_header(overview, paces, section);
   section.table.add_columns({text("finding", "Finding"), time("saving_ns", "Could save"),
@@ -276,7 +275,7 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   std::string waits = cpu_wait_text(overview.cpu_time, overview.wall_ns);
   if (!waits.empty()) report.notes.push_back(std::move(waits));
   if (!has_ops && has_work) {
-    report.notes.push_back("no operations of a device: the findings are about time of the CPU");
+    report.notes.push_back("no device operations: the findings are about CPU time");
     std::string few = few_samples_text(traces.front());
     if (!few.empty()) report.notes.push_back(std::move(few));
     const bool looked = any([](const auto& one) { return one.blocked.size() != 0; });

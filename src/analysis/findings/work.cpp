@@ -36,7 +36,7 @@ constexpr Rule kPageableRule = {
     "Copies from or to pageable memory run while no kernel computes",
     "Pin the host memory (pin_memory=True, hipHostMalloc): such copies are faster, and only they "
     "are asynchronous. sonde copies shows the rates.",
-    "the exposed time of copies whose name says that one side is pageable",
+    "the exposed time of copies whose name says that one side is pageable memory",
     "half of it: pinned memory is about twice as fast",
     true};
 constexpr Rule kDeviceCopiesRule = {
@@ -45,7 +45,7 @@ constexpr Rule kDeviceCopiesRule = {
     "Let the operators work in place or on views: .contiguous(), torch.cat, clone() and "
     "assignments to slices copy; a fused kernel or torch.compile removes such copies. Pinned "
     "memory does not matter here. sonde copies shows the rates, sonde operators what copies.",
-    "the exposed time of copies from a device to the same one",
+    "the exposed time of copies within one device",
     "all of it",
     true};
 
@@ -56,7 +56,7 @@ constexpr Rule kPeerCopiesRule = {
     "tensor once. Where the GPUs have no direct link (XGMI, NVLink), or access of peers is not "
     "enabled (hipDeviceEnablePeerAccess), such copies go through the host. sonde copies shows the "
     "rates.",
-    "the exposed time of copies from a device to another one",
+    "the exposed time of copies between two devices",
     kHidden,
     true};
 
@@ -106,7 +106,7 @@ void add_communication(const Evidence& evidence, Claims& claims) {
                    time_text(exposed_ns), time_text(whole_ns), hidden)});
 }
 
-// Of the copies that `wanted` takes: how many, and when no kernel ran beside them.
+// The copies that `wanted` accepts: how many, and when no kernel ran beside them.
 struct Exposed {
   int64_t copies = 0, bytes = 0;
   Lanes lanes;
@@ -131,7 +131,7 @@ Exposed exposed_copies(const Evidence& evidence, Wanted wanted) {
   return found;
 }
 
-// A copy whose both ends are on devices, as profilers and runtimes name it.
+// A copy with both ends on devices, by the names that profilers and runtimes use.
 bool is_of_devices(const trace::Trace& trace, size_t op) {
   for (const trace::NameId id : {trace.ops.name[op], trace.ops.type[op]}) {
     const std::string& name = trace.names[id];
@@ -142,7 +142,7 @@ bool is_of_devices(const trace::Trace& trace, size_t op) {
   return false;
 }
 
-// As far as the file says it: by the devices of both ends, or the name of the copy or of its call.
+// As far as the file says: by the devices of both ends, or the name of the copy or of its call.
 bool is_between_devices(const trace::Trace& trace, size_t op) {
   if (!is_of_devices(trace, op)) return false;
   if (trace.names[trace.ops.name[op]].find("PtoP") != std::string::npos) return true;

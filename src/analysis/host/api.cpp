@@ -58,10 +58,9 @@ constexpr const char* kDefinition =
     "nn.Module: Linear_N). Domain is the API as the recorder named it; files before RPD schema 3 "
     "have none, and it is derived from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total "
     "adds up the time from entering to leaving the function on the CPU, over all threads; calls "
-    "and ranges that nest each count in full. Markers and waits as seen by a device are not time "
-    "of the program and are left out. Mean is Total / Calls rounded down. Share is Total in "
-    "percent of the total of all rows. In SQL: sonde_api_top, where each numbered name has its "
-    "own row.\n";
+    "and ranges that nest each count in full. Markers and waits as seen by a device are not "
+    "program time and are left out. Mean is Total / Calls rounded down. Share is Total in percent "
+    "of the total of all rows. In SQL: sonde_api_top, where each numbered name has its own row.\n";
 
 }  // namespace
 

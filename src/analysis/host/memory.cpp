@@ -29,7 +29,7 @@ struct Span {
   int64_t part_ns() const { return std::max<int64_t>(1, (length_ns + parts - 1) / parts); }
 };
 
-// By name, GPUs before CPUs: who asks about memory means theirs.
+// By name, GPUs before CPUs: questions about memory are usually about theirs.
 using Devices = std::vector<std::pair<std::string, Usage>>;
 
 Devices usage_of(const std::vector<Allocation>& allocations, Span span) {
@@ -184,15 +184,16 @@ constexpr const char* kDefinition =
     "(recorded with profile_memory=True), and calls such as hipMalloc and hipFree with their "
     "arguments.\n\n"
     "Allocated and Freed are sums of sizes. In use is what the file reports after each event "
-    "(Total Allocated of torch's caching allocator). Without such a report it is the running "
-    "sum of all sizes, starting from 0 at the first allocation. Peak at counts from the first "
-    "allocation in the file. Peak reserved is the largest Total Reserved: the memory that "
-    "torch's allocator held, used or not. If several processes allocate memory, each has its "
-    "own rows for its devices.\n\n"
+    "(Total Allocated of torch's caching allocator). Without such a report it is the running sum "
+    "of all sizes, starting from 0 at the first allocation. Peak at counts from the first "
+    "allocation in the file. Peak reserved is the largest Total Reserved: the memory that torch's "
+    "allocator held, used or not. If several processes allocate memory, each has its own rows for "
+    "its devices.\n\n"
     "In use over time divides the time between the first and the last allocation into --parts "
-    "equal parts. Each row shows the largest amount in use after an event in that part. Peak at and "
-    "From count from the start of the trace, like --from. Where it was allocated sums the sizes by the innermost operator and the innermost frame of the "
-    "user's own code (as in sonde stacks) around each allocation.\n";
+    "equal parts. Each row shows the largest amount in use after an event in that part. Peak at "
+    "and From count from the start of the trace, like --from. Where it was allocated sums the "
+    "sizes by the innermost operator and the innermost frame of the user's own code (as in sonde "
+    "stacks) around each allocation.\n";
 
 trace::Request needs(const Parameters&) {
   trace::Request request;

@@ -70,8 +70,8 @@ class Operators {
     return up != kNone && inside_[static_cast<size_t>(up)] == 1 && label(up) == label(api);
   }
 
-  // Of each operator itself or the nearest around it that is in no other of its own name. Going
-  // from one of these to the next, each name on the way up comes once.
+  // Each operator itself, or the nearest around it that is in no other of its own name. Going from
+  // one of these to the next, each name on the way up comes once.
   void find_outermost() {
     std::vector<std::vector<Row>> inside(around_.size() + 1);  // the last: in no operator
     for (size_t i = 0; i < around_.size(); ++i) {
@@ -171,7 +171,7 @@ class Operators {
 
 report::Section empty_section() {
   report::Section section{.key = "operators",
-                          .empty_text = "Neither operators nor operations of a device."};
+                          .empty_text = "No operators and no device operations."};
   report::Table& table = section.table;
   table.add_columns({text("operator", "Operator"), integer("calls", "Calls"),
                      integer("self_ops", "Ops"), time("self_gpu_ns", "Self GPU"),
@@ -221,12 +221,12 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   }
   if (unattributed_is_due) add(kUnattributed, operators.unattributed(), false);
   report.sections.push_back(std::move(section));
-  if (!has_gpu) report.notes.push_back("no operations of a device: only times of the CPU");
+  if (!has_gpu) report.notes.push_back("no device operations: CPU times only");
   return report;
 }
 
 constexpr const char* kDefinition =
-    "operators: the time that operators of a framework (aten::mm) took on GPUs and on the CPU, by "
+    "operators: the time that framework operators (aten::mm) took on GPUs and on the CPU, by "
     "name. An operation of a GPU belongs to the innermost operator around the call that launched "
     "it, on the same thread; where there is no operator, to the innermost marker or Python frame; "
     "else to the call itself. So each operation is in exactly one row, or in (unattributed) if no "

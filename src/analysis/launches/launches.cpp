@@ -15,8 +15,8 @@ namespace {
 
 using namespace report::columns;
 
-// A: the call, Q: from its end to the start of the operation, K: the operation, T: from the begin
-// of the call to the end of both. W: of the time from the begin of the call to the start of the
+// A: the call, Q: from its end to the start of the operation, K: the operation, T: from the start
+// of the call to the end of both. W: of the time from the start of the call to the start of the
 // operation, that in which something it had to wait for still ran; S: the rest of that time.
 struct Phase {
   const char* key;
@@ -121,12 +121,12 @@ report::Section phases_section(Launches& launches, int64_t short_ops, int64_t sh
        launches.started_before_end);
   fact("kernel_before_call_begin", "Started before the call began (clocks)", Kind::kInteger,
        launches.started_before_call);
-  fact("delay_from_call_begin_sum_ns", "Start after begin of call, sum", Kind::kTime,
+  fact("delay_from_call_begin_sum_ns", "Delay from call start, sum", Kind::kTime,
        sum(launches.from_begin));
   std::vector<int64_t> from_begin = launches.from_begin;
-  fact("delay_from_call_begin_median_ns", "Start after begin of call, median", Kind::kTime,
+  fact("delay_from_call_begin_median_ns", "Delay from call start, median", Kind::kTime,
        median(from_begin));
-  fact("delay_from_call_end_sum_ns", "Start after end of call, sum", Kind::kTime,
+  fact("delay_from_call_end_sum_ns", "Delay from call end, sum", Kind::kTime,
        sum(launches.from_end));
   fact("api_dur_sum_ns", "Time of calls, once for each operation", Kind::kTime, launches.api_ns);
   for (size_t i = 0; i < std::size(kPhases); ++i) {
@@ -250,7 +250,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   }
   report.sections.push_back(
       outliers_section(trace, launches, "slow_calls", "Calls", calls, limit_of(calls, call_limit)));
-  // Late for no reason that the trace has: what was behind other operations was not late.
+  // Late without a reason in the trace: an operation behind others was not late.
   std::vector<int64_t> late(launches.ops.size());
   for (size_t i = 0; i < late.size(); ++i) {
     const int64_t call_ns = launches.from_begin[i] - launches.from_end[i];
@@ -270,24 +270,24 @@ constexpr const char* kDefinition =
     "launches: the time between a call and the operation that it launched, in any runtime (HIP, "
     "CUDA, OpenCL, HSA).\n\n"
     "A is the duration of the launching call, counted once even if the call launched several "
-    "operations. Q is the time from the end of the call to the start of the operation; "
-    "operations that started before the call ended have no Q. K is the duration of the "
-    "operation. T is the time from the begin of the call to the end of the call or of the "
-    "operation, whichever is later. W is the part of the time between the begin of the call and "
-    "the start of the operation during which the operation had to wait for another one that was "
-    "still running: the one before it on its queue or in its stream, or one of the null stream "
-    "(as in sonde critical-path). S is the rest of that time.\n\n"
+    "operations. Q is the time from the end of the call to the start of the operation; operations "
+    "that started before the call ended have no Q. K is the duration of the operation. T is the "
+    "time from the start of the call to the end of the call or of the operation, whichever is "
+    "later. W is the part of the time between the start of the call and the start of the operation "
+    "during which the operation had to wait for another one that was still running: the one before "
+    "it on its queue or in its stream, or one of the null stream (as in sonde critical-path). S is "
+    "the rest of that time.\n\n"
     "The facts above the table cover all operations whose call is known. Short operations take "
-    "less than --short. Wall is defined as in sonde kernels. Start after end of call is start - "
-    "end, which is negative for an operation that started before its call ended. Its sum, and "
-    "that of Start after begin of call, are the figures of other tools, over all "
+    "less than --short. Wall is defined as in sonde kernels. Delay from call end is the start of "
+    "the operation - the end of the call, negative for an operation that started before its call "
+    "ended. Its sum, and that of Delay from call start, are the figures of other tools, over all "
     "operations including copies and memsets. The median is rounded down to a nanosecond.\n\n"
     "By name sums A (once for each operation), Q and K over the operations of each name, and "
     "counts the operations that took less time than their call.\n\n"
     "Calls beyond counts the calls whose A is unusually long, and lists the ten longest. Starts "
     "beyond does the same for the part of Q that is not W. The limits are --slow-call and "
-    "--slow-start, or the median plus 5 median absolute deviations if that is more. Call began "
-    "at counts from the start of the trace, like --from.\n";
+    "--slow-start, or the median plus 5 median absolute deviations if that is more. Call began at "
+    "counts from the start of the trace, like --from.\n";
 
 }  // namespace
 

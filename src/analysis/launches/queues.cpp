@@ -111,7 +111,7 @@ void add_figures(report::Table& table) {
 }
 
 report::Section queues_section() {
-  report::Section section{.key = "queues", .empty_text = "No operations of a device."};
+  report::Section section{.key = "queues", .empty_text = "No device operations."};
   section.table.add_columns({id("gpu_id", "GPU"), id("queue_id", "Queue")});
   add_figures(section.table);
   return section;
@@ -175,7 +175,7 @@ void add_series(const trace::Queue& queue, QueueTimes& times, int64_t parts, int
   section.charts.front().series.push_back(std::move(drawn));
 }
 
-// Those of the most work, as many as can be told apart; none of a trace without queues.
+// Chooses the queues with most work, as many as can be told apart; none in a trace without queues.
 void choose_drawn(report::Section& section) {
   constexpr size_t kMostSeries = 8;
   auto& series = section.charts.front().series;
@@ -278,7 +278,7 @@ constexpr const char* kDefinition =
     "Streams shows the same figures for each stream, as the launching calls name them, if the "
     "file says so. One stream may run on several queues (kernels on one, copies on another) and "
     "is still in order; several streams may share one queue.\n\n"
-    "Max length follows the plain convention of other tools: +1 at the begin of the launching "
+    "Max length follows the plain convention of other tools: +1 at the start of the launching "
     "call, -1 at the start of the operation.\n\n"
     "Outstanding over time divides the time from the queue's first call to its last end into "
     "--parts equal parts. From counts from the start of the trace, like --from. The picture "

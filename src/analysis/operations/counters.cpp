@@ -126,13 +126,13 @@ constexpr const char* kDefinition =
     "counter of a group. Ops is the number of operations that have the counter, Sum the sum of "
     "their values, Mean, Min and Max are of one operation; where a counter was read in parts (for "
     "each die or shader engine), its value is the sum of the parts. GPU time is the sum of the "
-    "durations of these operations, and Per second is Sum by that time: the rate while they ran, "
-    "unknown where the file has no times. Units are those of the counter. By counter has the same "
-    "over all operations, so the sums of the rows add up to it. Counters that were measured only "
-    "for some kernels count only for these. With --from or --to an operation that shares time "
-    "with the window counts whole, with its counters.\n\n"
-    "Reading counters makes kernels run one after the other, and some of them slower, so the "
-    "times in such a recording are not the program's usual ones.\n";
+    "durations of these operations, and Per second is Sum divided by that time: the rate while "
+    "they ran, unknown where the file has no times. Units are those of the counter. By counter has "
+    "the same over all operations, so the sums of the rows add up to it. Counters that were "
+    "measured only for some kernels count only for these. With --from or --to an operation that "
+    "shares time with the window counts whole, with its counters.\n\n"
+    "Reading counters makes kernels run one after the other, and some of them slower, so the times "
+    "in such a recording are not the program's usual ones.\n";
 
 }  // namespace
 

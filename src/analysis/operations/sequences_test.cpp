@@ -186,7 +186,7 @@ TEST(Variability, SaysWhatIsMissing) {
   trace::TraceBuilder one;
   one.add(OpRow{"k", 0, 10});
   EXPECT_EQ(section_of(ask("variability", one), "variability").empty_text,
-            "No kernel comes that often in one context.");
+            "No kernel occurs that often in one place.");
   EXPECT_EQ(section_of(ask("sequences", one), "sequences").empty_text,
             "No kernels follow each other that often.");
 }

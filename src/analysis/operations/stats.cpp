@@ -14,9 +14,9 @@ namespace sonde::analysis {
 const char* const kStatsDefinition =
     "stats: the files of rocprof --stats. Each has the columns Name, Calls, TotalDurationNs, "
     "AverageNs (rounded down) and Percentage (of the total of that file), largest total first. "
-    "PREFIX.stats.csv has every operation of a device but those in PREFIX.copy_stats.csv, which "
-    "has copies, fills, maps and migrations. PREFIX.DOMAIN_stats.csv has the calls of one API: "
-    "hip, hsa, opencl, roctx and so on, in lower case. A file without rows is not written.\n";
+    "PREFIX.stats.csv has every device operation except those in PREFIX.copy_stats.csv, which has "
+    "copies, fills, maps and migrations. PREFIX.DOMAIN_stats.csv has the calls of one API: hip, "
+    "hsa, opencl, roctx and so on, in lower case. A file without rows is not written.\n";
 
 namespace {
 

@@ -14,7 +14,7 @@ report::Report totals(const trace::Trace& trace, const char* name, const std::ve
 }
 
 Result<report::Report> run_top(const trace::Trace& trace, const Parameters&) {
-  return totals(trace, "top", all_ops(trace), "No operations of a device.");
+  return totals(trace, "top", all_ops(trace), "No device operations.");
 }
 
 Result<report::Report> run_ktop(const trace::Trace& trace, const Parameters&) {
@@ -24,13 +24,12 @@ Result<report::Report> run_ktop(const trace::Trace& trace, const Parameters&) {
 trace::Request needs(const Parameters&) { return {.ops = true}; }
 
 constexpr const char* kDefinition =
-    "top: one row for each name of an operation of a device. Name is the kernel's name, or the "
+    "top: one row for each name of a device operation. Name is the kernel's name, or the "
     "operation's type (CopyHostToDevice, FillBuffer ...) where it has no name. Calls counts the "
     "operations. Total is the sum of their durations (end - start), Mean is Total / Calls rounded "
     "down, Min and Max are the shortest and the longest. Share is Total in percent of the total of "
     "all rows. Operations that run at the same time each count in full, so Total can exceed the "
-    "wall time; sonde busy does not count time twice.\n"
-    "\n"
+    "wall time; sonde busy does not count time twice.\n\n"
     "These are the figures of RPD's view `top`, with two differences: operations that are equal in "
     "name, start and end are all counted, and times are whole nanoseconds. In SQL: sonde_top.\n";
 

@@ -108,7 +108,7 @@ std::set<std::string> sensors_of(const trace::Trace& trace) {
   return sensors;
 }
 
-// What the calls took beyond what the quickest of them show to be possible.
+// How much longer the calls took than the fastest of them show to be possible.
 std::vector<Value> row_of(const trace::Trace& trace, const std::string& after,
                           std::span<const uint32_t> rows) {
   std::vector<int64_t> durations;
@@ -134,7 +134,7 @@ report::Section sensors_section(const trace::Trace& trace, const KernelNames& na
                                 const Contexts& contexts, const Groups& groups,
                                 const std::vector<size_t>& shown) {
   report::Section section{.key = "sensors",
-                          .title = "Beside the sensors of the GPUs",
+                          .title = "Against the GPUs' sensor readings",
                           .empty_text = "No reading was taken before these kernels."};
   report::Table& table = section.table;
   table.add_columns({name("name", "Name"), text("after", "After"), text("sensor", "Sensor"),
@@ -177,7 +177,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   report::Section section{.key = "variability",
                           .empty_text = contexts.before.empty()
                                             ? "No kernels."
-                                            : "No kernel comes that often in one context."};
+                                            : "No kernel occurs that often in one place."};
   add_columns(section.table);
   const KernelNames names(trace);
   std::vector<std::pair<std::vector<Value>, size_t>> found;  // with the context
@@ -207,12 +207,12 @@ constexpr const char* kDefinition =
     "called for several purposes does not appear to vary. The table shows places that occur at "
     "least --count times; names in After are shortened.\n\n"
     "P5 is the smallest duration that at least 5 % of the calls do not exceed: what is possible, "
-    "without relying on one lucky call. Excess is Total - P5 x Calls: the time that the calls "
-    "took beyond it. CV is the standard deviation of the sample / mean. Drift is the slope of the "
-    "least-squares line through the durations over time, times the time from the first call to "
-    "the last, in percent of the mean: positive if the kernel became slower (clocks that go down, "
+    "without relying on one lucky call. Excess is Total - P5 x Calls: the time that the calls took "
+    "beyond it. CV is the standard deviation of the sample / mean. Drift is the slope of the "
+    "least-squares line through the durations over time, times the time from the first call to the "
+    "last, in percent of the mean: positive if the kernel became slower (clocks that go down, "
     "memory that fragments).\n\n"
-    "Where the file has readings of sensors (clock, temperature, power), each call has the last "
+    "Where the file has sensor readings (clock, temperature, power), each call has the last "
     "reading of its GPU that began before it. Mean and Its drift are of these readings; "
     "Correlation is that of durations and readings: near -1 for a clock, the kernel is slow when "
     "the clock is low; near 0, something else makes it vary.\n";

@@ -22,7 +22,7 @@ Value integer_or_none(const std::optional<int64_t>& integer) {
 }
 
 std::string kind_of(const trace::ImportedFrom& imported) {
-  if (imported.kind.empty()) return "a kind that is not known";
+  if (imported.kind.empty()) return "an unknown kind";
   return imported.kind + ": " + imported.summary;
 }
 
@@ -42,7 +42,7 @@ std::string clock_of(const trace::FileInfo& info) {
   for (const std::string& clock : info.process_clocks) {
     text += text.empty() ? "" : "; ";
     if (clock.empty()) {
-      text += "the trace's own, from a beginning that it does not tell";
+      text += "the trace's own, from an unknown origin";
     } else if (clock == "realtime") {
       text += "the time of day, from the trace's base time";
     } else {
@@ -105,8 +105,7 @@ Section processes_section(const trace::FileInfo& info, bool all) {
   }
   if (left_out) {
     section.remarks.push_back(format_count(silent) +
-                              " processes of which nothing was recorded are left out; --metadata "
-                              "lists them");
+                              " processes without records are left out; --metadata lists them");
   }
   return section;
 }

@@ -35,13 +35,13 @@ struct Part {
   const char* title;
   std::vector<const char*> labels;  // columns that name a bar
   std::vector<Bar> bars;            // columns that are stacked in it; none: no chart
-  bool is_of_cpu = false;           // said of traces without operations of a device, too
+  bool is_of_cpu = false;           // said of traces without device operations, too
 };
 
 const std::vector<Part>& parts() {
   static const std::vector<Part> kParts = {
       {"breakdown",
-       "Where the time of the GPUs went",
+       "Where the GPU time went",
        {"gpu_id"},
        {{"compute_ns", "compute"},
         {"exposed_communication_ns", "exposed communication"},
@@ -49,7 +49,7 @@ const std::vector<Part>& parts() {
         {"exposed_memset_ns", "exposed memset"},
         {"other_ns", "other"},
         {"idle_ns", "idle"}}},
-      {"idle", "Why they were idle", {"gpu_id", "reason"}, {{"total_ns", "idle"}}},
+      {"idle", "Why the GPUs were idle", {"gpu_id", "reason"}, {{"total_ns", "idle"}}},
       {"steps", "Steps", {}, {}},
       {"kernels", "Kernels", {"name"}, {{"total_ns", "time"}}},
       {"operators", "Operators", {}, {}, true},
@@ -59,7 +59,7 @@ const std::vector<Part>& parts() {
   return kParts;
 }
 
-// Of the sections of page_cpu.h; what a section does not have is left out.
+// The chart of the sections of page_cpu.h; columns that a section lacks are left out.
 const Part& cpu_part() {
   static const Part kPart = {
       "", "", {"name"}, {{"cpu_ns", "CPU time"}, {"total_ns", "time"}}, true};
@@ -140,19 +140,19 @@ Section facts_of(const trace::Trace& trace) {
   count("operations", "Operations", trace.ops.size());
   count("calls", "Calls and markers", trace.apis.size());
   const SampleTotals samples = sample_totals(trace);
-  count("samples", "Samples of the CPU", static_cast<size_t>(samples.samples));
+  count("samples", "CPU samples", static_cast<size_t>(samples.samples));
   if (samples.cpu_ns != 0) {
     section.add_fact({"sampled_ns", "CPU time of the samples", Kind::kTime, samples.cpu_ns});
   }
   if (gpus.empty() || !has_op_times(trace)) return section;
-  section.add_fact({"wall_ns", "Time of the GPUs, first operation to last", Kind::kTime, wall_ns});
+  section.add_fact({"wall_ns", "GPU time, first operation to last", Kind::kTime, wall_ns});
   section.add_fact({"busy_percentage", "Busy", Kind::kPercent, percent_of(busy_ns, wall_ns)});
   report::Chart strip = strip_of(gpus);
   if (!strip.series.empty()) section.charts.push_back(std::move(strip));
   return section;
 }
 
-// Columns of which nothing is known only make a page wider.
+// Columns without any value only make a page wider.
 void drop_unknown_columns(Table& table) {
   for (size_t column = table.columns.size(); column-- > 0;) {
     const bool is_unknown =

@@ -63,8 +63,8 @@ std::vector<Section> cpu_sections(const trace::Trace& trace) {
   std::vector<Section> sections = {
       samples_section("functions", "Functions by CPU time", Kind::kName, totals.functions,
                       totals.cpu_ns),
-      samples_section("lines", "The user's own lines of Python by CPU time", Kind::kText,
-                      totals.lines, totals.cpu_ns),
+      samples_section("lines", "The user's own Python lines by CPU time", Kind::kText, totals.lines,
+                      totals.cpu_ns),
       markers_section(trace)};
   std::erase_if(sections, [](const Section& section) { return section.table.rows.empty(); });
   return sections;

@@ -33,7 +33,7 @@ std::optional<double> figure(std::string_view value) {
   return whole && number > 0 && number < 1e9 ? std::optional(number) : std::nullopt;
 }
 
-// False if there is no such key, or the value is none for it.
+// False if there is no such key, or the value does not suit it.
 bool set_member(GpuPeak& peak, std::string_view key, std::string_view value) {
   for (auto [name, text] : {std::pair{"name", &peak.name}, std::pair{"match", &peak.match},
                             std::pair{"source", &peak.source}, std::pair{"date", &peak.date}}) {

@@ -236,8 +236,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   for (const Peaks::Gpu& gpu : peaks.gpus()) {
     if (peaks.of(gpu.id) != nullptr || rows.empty()) continue;
     report.notes.push_back(fmt::format(
-        "the peaks of GPU {} ({}) are not known, so there are no shares of them; --gpu-peak names "
-        "a GPU whose peaks are to be used, --peaks a file with others",
+        "the peaks of GPU {} ({}) are not known, so there are no shares of them; --gpu-peak NAME "
+        "uses the peaks of another GPU, --peaks FILE reads more",
         gpu.id, gpu.device.empty() ? "which the file does not name" : gpu.device));
   }
   if (std::any_of(rows.begin(), rows.end(), is_beyond_plain_fp32)) {
@@ -305,7 +305,8 @@ Analysis perf_analysis() {
        {"sonde perf trace.json --format html > perf.html", "with the roofline as a picture"}},
       {{"gpu-peak", "NAME", "use the peaks of this GPU [as the trace says]", ""},
        {"peaks", "FILE",
-        "peaks of more GPUs, in the form of src/analysis/perf/gpu_peaks.toml [those that Sonde knows]",
+        "peaks of more GPUs, in the form of src/analysis/perf/gpu_peaks.toml [those that Sonde "
+        "knows]",
         ""}},
       needs,
       run};

@@ -81,7 +81,7 @@ TEST(Perf, WorkInsideOfOtherWorkCountsOnce) {
   EXPECT_EQ(lines_of(table_of(report, "perf"), {"operator", "flops", "gpu_ns"}),
             (Lines{"aten::bmm|1024|20", "aten::bmm|1024|10"}));
   EXPECT_EQ(lines_of(table_of(report, "not_modelled"), {"operator", "reason", "gpu_ns"}),
-            (Lines{"aten::scaled_dot_product_attention|the work is that of operators inside|7"}));
+            (Lines{"aten::scaled_dot_product_attention|the operators inside it have the work|7"}));
   EXPECT_EQ(lines_of(table_of(report, "kinds"), {"kind", "kernels", "gpu_ns"}),
             (Lines{"gemm|2|30", "not modelled|1|7"}));
 }

@@ -38,19 +38,19 @@ struct Tensor {
   std::vector<int64_t> strides;  // empty if they are not recorded
   const ElementType* type = nullptr;
   std::optional<int64_t> elements() const { return product(sizes); }
-  // Of the elements that are in memory: what is expanded with stride 0 is there once.
+  // The bytes in memory: elements expanded with stride 0 count once.
   std::optional<int64_t> stored_bytes() const;
 };
 
 struct Input {
   std::optional<Tensor> tensor;
-  bool is_list = false;       // of tensors, whose element type no trace tells
+  bool is_list = false;       // of tensors, whose element type no trace has
   std::string_view concrete;  // "[1, 1]", "True", "0.125"; "" = not recorded, or a tensor
 };
 
 class Inputs {
  public:
-  // Of the arguments of a call; views point into `args`. nullopt if it has no sizes.
+  // Parses the arguments of a call; views point into `args`. nullopt if it has no sizes.
   static std::optional<Inputs> parse(std::string_view args);
 
   size_t size() const { return inputs_.size(); }

@@ -125,13 +125,13 @@ class Attribution {
     row.gpu_ns += duration;
   }
 
-  // Of the innermost operator that has a model.
+  // The reason that the innermost operator with a model gives.
   std::string reason(Row api) {
     for (; api != kNone; api = tree_.parent[static_cast<size_t>(api)]) {
       const PerfModel* model = model_of(api);
       if (model == nullptr) continue;
       const Known& one = known(api, *model);
-      return one.estimate.work ? "the work is that of operators inside" : one.estimate.missing;
+      return one.estimate.work ? "the operators inside it have the work" : one.estimate.missing;
     }
     return "no model";
   }

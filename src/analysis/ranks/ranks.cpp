@@ -65,7 +65,7 @@ std::vector<bool> collective_names(const trace::Trace& trace) {
   return are;
 }
 
-// Of a process that launches nothing.
+// A process that launches nothing.
 struct CpuProcess {
   int32_t process = kNone;
   bool collectives = false;
@@ -115,8 +115,8 @@ std::set<int32_t> cpu_ranks(const trace::Trace& trace) {
   return found;
 }
 
-// Of a process: communication is time of a thread in a collective, compute time of a thread in an
-// operator and in no collective.
+// The time of a process: communication is a thread's time in a collective, compute a thread's time
+// in an operator and in no collective.
 GpuTime cpu_time(const trace::Trace& trace, int32_t process) {
   std::map<uint32_t, std::array<IntervalSet, 2>> threads;
   const std::vector<bool> collective = collective_names(trace);
@@ -192,7 +192,7 @@ constexpr Metric kMetrics[] = {
 };
 
 report::Section members_section(const std::vector<RankTime>& members) {
-  report::Section section{.key = "ranks", .empty_text = "No operations of a device."};
+  report::Section section{.key = "ranks", .empty_text = "No device operations."};
   report::Table& table = section.table;
   table.add_columns({id("rank", "Rank"), id("gpu_id", "GPU"), integer("ops", "Ops")});
   for (const Metric& metric : kMetrics) table.add_column(time(metric.key, metric.title));
@@ -243,7 +243,7 @@ report::Report ranks_report(std::span<const trace::Trace> traces) {
   }
   for (const trace::Trace& trace : traces) {
     if (trace.ops.size() == 0 || has_op_times(trace)) continue;
-    report.notes.push_back(trace.path + " has no times of operations: zeros are not measured");
+    report.notes.push_back(trace.path + " has no operation times: the zeros are not measurements");
   }
   const std::vector<RankTime> members = find_members(traces);
   report.sections.push_back(members_section(members));
@@ -251,8 +251,8 @@ report::Report ranks_report(std::span<const trace::Trace> traces) {
         return std::holds_alternative<std::monostate>(member.gpu);
       })) {
     report.notes.push_back(
-        "a rank without a GPU: Compute is the time of its thread in operators, Exposed comm that in "
-        "collectives");
+        "a rank without a GPU: Compute is the time of its thread in operators, Exposed comm that "
+        "in collectives");
   }
   if (members.size() > 1) {
     report.sections.push_back(spread_section(members));
@@ -267,7 +267,7 @@ const char* const kRanksDefinition =
     "several files given together. A rank is what the file says it is, and unknown where it does "
     "not. The parts are those of sonde breakdown (time of several classes counts as the first of "
     "compute, communication, copy, memset, other) and add up to Total, which is the window, or "
-    "the time from the first begin to the last end of the operations of that GPU. Processes that "
+    "the time from the first start to the last end of the operations of that GPU. Processes that "
     "share a GPU, or GPUs of one number, have a row each.\n\n"
     "A rank without a GPU (a process that has a rank, or calls collectives of gloo, MPI or UCC) "
     "has none in its row: compute is the time of a thread in an operator and in no collective, "

@@ -57,7 +57,7 @@ TEST(Ranks, PartsAddUp) {
 
 TEST(Ranks, SaysWhatIsMissing) {
   const std::vector<trace::Trace> traces = {trace::TraceBuilder().build(0, ranks_needs())};
-  EXPECT_EQ(section_of(ranks_report(traces), "ranks").empty_text, "No operations of a device.");
+  EXPECT_EQ(section_of(ranks_report(traces), "ranks").empty_text, "No device operations.");
   const std::vector<trace::Trace> one = {rank(0, 500).build(0, ranks_needs())};
   EXPECT_EQ(ranks_report(one).notes,
             (Lines{"one rank only: give the traces of all ranks to compare them"}));

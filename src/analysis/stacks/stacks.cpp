@@ -121,7 +121,7 @@ Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& 
   const StackFrames stacks(trace, filter);
   const Grouped grouped = group_sites(trace, Sites(open, stacks, parameters.text("by")));
   const Groups groups = group_rows(grouped.group_of, grouped.texts.size());
-  report::Section section{.key = "stacks", .empty_text = "No operations of a device."};
+  report::Section section{.key = "stacks", .empty_text = "No device operations."};
   report::Table& table = section.table;
   table.add_columns({{"frame", "Frame", Kind::kText, false, 1},
                      integer("ops", "Ops"),
@@ -195,44 +195,43 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 
 constexpr const char* kDefinition =
     "stacks: time by call path. --weight says which time:\n\n"
-    "cpu: CPU time of sampled threads (sonde record --sample). A sample stands for the CPU time "
-    "of its thread since the one before. Native and Python frames are in one stack, inlined "
-    "functions are frames of their own.\n"
+    "cpu: CPU time of sampled threads (sonde record --sample). A sample stands for the CPU time of "
+    "its thread since the one before. Native and Python frames are in one stack, inlined functions "
+    "are frames of their own.\n"
     "wall: if the recording sampled blocked threads too (--sample-clock wall), CPU time and the "
     "time that a thread was blocked in a stack. Otherwise the time of calls, ranges and Python "
     "frames that were recorded with begin and end, each without those within it.\n"
-    "gpu: the time of operations of GPUs, below the calls, ranges and Python frames that were "
-    "open on the thread when they were launched. Where the recording took the stacks of launching "
-    "calls (--launch-stacks) they come first, from the outermost native or Python function on; "
-    "below them are operators and ranges, the call, and the operation. The sum over a function is "
-    "that of the times of all operations that were launched in it or below it, no estimate; a "
-    "call without a stack is counted as without that option.\n\n"
-    "The default is gpu where the file has operations of a GPU, else wall or cpu, whichever it "
-    "has.\n\n"
-    "--by says what a row is. user: the innermost frame of the user's own code. Frames of "
-    "Python's library, installed packages (site-packages, dist-packages), frameworks (torch, "
-    "triton, numpy ...), and native code in system folders are not the user's own; --user says "
-    "with a regular expression which frames are the user's (matched with the frame as it is "
-    "shown; of samples and stacks with FILE: FUNCTION). leaf: the innermost frame of any kind. "
-    "stack: all frames of the user from the outermost on, separated by semicolons. tree: a call "
-    "path, below that of its caller and indented; the outermost frames that all paths share are "
-    "left out, and a note says so. callers: the reverse: a function, and below it its callers.\n\n"
+    "gpu: the time of GPU operations, below the calls, ranges and Python frames that were open on "
+    "the thread when they were launched. Where the recording took the stacks of launching calls "
+    "(--launch-stacks) they come first, from the outermost native or Python function on; below "
+    "them are operators and ranges, the call, and the operation. The sum of a function is the time "
+    "of all operations that were launched in it or below it, not an estimate; a call without a "
+    "stack counts as it would without that option.\n\n"
+    "The default is gpu if the file has GPU operations, else wall or cpu, whichever it has.\n\n"
+    "--by says what a row is. user: the innermost frame of the user's own code. Frames of Python's "
+    "library, installed packages (site-packages, dist-packages), frameworks (torch, triton, numpy "
+    "...), and native code in system folders are not the user's own; --user says with a regular "
+    "expression which frames are the user's (matched with the frame as it is shown; of samples and "
+    "stacks with FILE: FUNCTION). leaf: the innermost frame of any kind. stack: all frames of the "
+    "user from the outermost on, separated by semicolons. tree: a call path, below that of its "
+    "caller and indented; the outermost frames that all paths share are left out, and a note says "
+    "so. callers: the reverse: a function, and below it its callers.\n\n"
     "Total adds up the time of a row and, in tree and callers, of those below it; Self is without "
     "them. Share is Total in percent of all. Count is the number of samples, calls or operations "
     "of the row itself. Rows of less than --min-share percent are left out of tree and callers. "
     "Kind is user, library, call (of a runtime), device (an operation) or thread. File is the "
-    "source file, of Python with the line that ran; the lines of a function are rows of their "
-    "own. Layers of one class (nn.Module: Linear_0, Linear_1) are one frame. The picture "
-    "(--format svg or html) is the flame graph of tree, or of callers.\n\n"
+    "source file, of Python with the line that ran; the lines of a function are rows of their own. "
+    "Layers of one class (nn.Module: Linear_0, Linear_1) are one frame. The picture (--format svg "
+    "or html) is the flame graph of tree, or of callers.\n\n"
     "Self is the time of a row without what it called, Total that with it: samples in which the "
-    "frame is anywhere on the stack, each once. What the Python interpreter itself does (frames "
-    "of python3 and libpython3) is the time of the Python frame that it executes; --native shows "
+    "frame is anywhere on the stack, each once. What the Python interpreter itself does (frames of "
+    "python3 and libpython3) is the time of the Python frame that it executes; --native shows "
     "these frames. A tree in text has every path of at least --min-share, whatever --limit is by "
     "default.\n\n"
     "In the flat tables of GPU time each operation counts in one row: (no user code) if the call "
     "has none around it, (unattributed) if the file does not have the call. Busy is the length of "
-    "the union of their times on each GPU, Most of it names the operation with the largest part "
-    "of Total.\n";
+    "the union of their times on each GPU, Most of it names the operation with the largest part of "
+    "Total.\n";
 
 }  // namespace
 

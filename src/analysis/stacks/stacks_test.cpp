@@ -88,7 +88,7 @@ TEST(Stacks, tree_is_indented_below_what_all_have_in_common) {
             (Lines{"0|work|50|20|1|user", "1|memcpy|30|30|1|library", "0|rest|10|0|0|user",
                    "1|memcpy|10|10|1|library"}));
   const auto report = program().ask({{"weight", "cpu"}, {"by", "tree"}});
-  EXPECT_EQ(report.sections[0].remarks, (Lines{"Below what all have in common: start > main."}));
+  EXPECT_EQ(report.sections[0].remarks, (Lines{"Left out above all paths: start > main."}));
   const std::string text = report::find_renderer("text")->render(report, {});
   EXPECT_NE(text.find("\n memcpy "), text.npos) << text;
 }

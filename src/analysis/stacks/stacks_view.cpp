@@ -81,7 +81,8 @@ std::vector<uint32_t> common_path(const CallTree& tree,
   return path;
 }
 
-// From the outside each frame has time of its own, and what all have in common says nothing.
+// From the outside on: frames that all paths share, and that have no time of their own, say
+// nothing.
 void add_tree_rows(const CallTree& tree, double least_percentage, bool from_outside,
                    report::Section& section) {
   const bool has_self = from_outside;
@@ -94,7 +95,7 @@ void add_tree_rows(const CallTree& tree, double least_percentage, bool from_outs
       names += (names.empty() ? "" : " > ") + tree.frames[tree.nodes[node].frame].text;
       root = node;
     }
-    if (!names.empty()) section.remarks.push_back("Below what all have in common: " + names + ".");
+    if (!names.empty()) section.remarks.push_back("Left out above all paths: " + names + ".");
   }
   struct Place {
     uint32_t node;
@@ -242,7 +243,7 @@ Result<double> least_share(const Parameters& parameters) {
 
 report::Section tree_section(const CallTree& tree, const std::string& by, Weight weight,
                              double least_percentage) {
-  report::Section section{.key = "stacks", .empty_text = "Nothing that took time."};
+  report::Section section{.key = "stacks", .empty_text = "Nothing took time."};
   const bool is_tree = by == "tree" || by == "callers";
   section.table = empty_table(is_tree, by == "tree");
   if (tree.whole_ns() <= 0) return section;
@@ -265,7 +266,7 @@ void add_notes(const trace::Trace& trace, const CallTree& tree, Weight weight,
                report::Report& report) {
   if (trace.stacks.bad_samples != 0) {
     report.warnings.push_back(format_count(trace.stacks.bad_samples) +
-                              " samples have no stack that makes sense and are left out");
+                              " samples have no valid stack and are left out");
   }
   if (weight == Weight::kWall && trace.blocked.size() == 0 && trace.samples.size() != 0) {
     report.notes.push_back(

@@ -136,7 +136,7 @@ void mark_slow(std::vector<StepTime>& times) {
   for (StepTime& time : times) time.is_slow = static_cast<double>(time.time_ns) > least;
 }
 
-// What takes most more in one step than it usually does; with its excess.
+// What grew most in one step against its usual time, and by how much.
 std::pair<trace::NameId, int64_t> most_more(const StepTime& slow, std::span<const StepTime> times,
                                             Shares StepTime::*what) {
   std::pair<trace::NameId, int64_t> most = {0, 0};
@@ -175,15 +175,16 @@ std::string difference(const trace::Trace& trace, const StepTime& slow,
   const int64_t least_ns = excess_ns / 5;
   if (slow.has_thread() && waits_ns >= least_ns && waits_ns > host.second) {
     std::string said = "waiting for the GPU +" + format_duration(waits_ns);
-    if (device.second >= least_ns) said += "; of the GPU " + text(device);
+    if (device.second >= least_ns) said += "; on the GPU " + text(device);
     return said;
   }
   if (host.second >= least_ns) return text(host);
-  if (device.second >= least_ns) return "of the GPU " + text(device);
-  return "nothing that was recorded";
+  if (device.second >= least_ns) return "on the GPU " + text(device);
+  return "nothing recorded";
 }
 
-// Of all processes, so that the last ones of each are the last; equal ones by rank.
+// Sorts the steps of all processes together, so that the last steps of each come last; equal ones
+// by rank.
 void sort_by_start(const trace::Trace& trace, std::vector<StepTime>& times) {
   const auto key = [&](const StepTime& time) {
     const int32_t process = time.step->process;
@@ -214,7 +215,7 @@ std::string data_verdict(std::span<const StepTime> times) {
     idle_ns += time.data_idle_ns;
     has_thread |= time.has_thread();
   }
-  if (!has_thread || data_ns == 0) return "not known: no range of a data loader in the steps";
+  if (!has_thread || data_ns == 0) return "not known: no data loader range in the steps";
   const auto share = [&](int64_t part_ns) {
     return 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns);
   };
@@ -272,15 +273,15 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
   if (facts.utilisation) {
     section.add_fact({"mfu_percentage", "Model FLOP utilisation (MFU)", Kind::kPercent,
                       facts.utilisation->percentage});
-    section.add_fact({"mfu_covers_percentage", "Kernel time of its operators", Kind::kPercent,
+    section.add_fact({"mfu_covers_percentage", "Kernel time that MFU covers", Kind::kPercent,
                       facts.utilisation->covers_percentage});
   }
   const Batch& batch = facts.batch;
   if (batch.size == 0 || middle == 0) return;
   const double rate = static_cast<double>(batch.size) * 1e9 / static_cast<double>(middle);
   section.add_fact(
-      {"per_second", fmt::format("{} a second", batch.what), Kind::kText,
-       fmt::format("{} ({} a step, {})", report::text_of_real(rate), batch.size, batch.source)});
+      {"per_second", fmt::format("{} per second", batch.what), Kind::kText,
+       fmt::format("{} ({} per step, {})", report::text_of_real(rate), batch.size, batch.source)});
 }
 
 report::Section steps_section(const trace::Trace& trace, std::span<const StepTime> times,
@@ -288,7 +289,8 @@ report::Section steps_section(const trace::Trace& trace, std::span<const StepTim
   report::Section section{
       .key = "steps",
       .empty_text =
-          "No steps: neither markers of steps nor kernels that come again (--step REGEX names markers)."};
+          "No steps: no step markers, and no sequence of kernels that repeats (--step REGEX names "
+          "markers)."};
   section.table.add_columns({text("step", "Step"), id("rank", "Rank"), time("time_ns", "Time"),
                              percent("of_median_percentage", "Of median"),
                              time("busy_ns", "GPU busy"), time("data_ns", "Data loading"),
@@ -326,7 +328,7 @@ report::Section layers_section(const trace::Trace& trace, const std::vector<Row>
                                size_t steps) {
   report::Section section{.key = "layers", .title = "Layers, in all steps"};
   section.table.add_columns({name("module", "Module"), time("total_ns", "GPU time"),
-                             percent("percentage", "Share"), time("step_ns", "A step"),
+                             percent("percentage", "Share"), time("step_ns", "Per step"),
                              integer("ops", "Ops")});
   const OpGroups layers = group_ops(
       trace, {"module"}, ops_where(trace, [&](size_t op) { return step_of[op] != kNone; }));
@@ -380,34 +382,31 @@ trace::Request needs(const Parameters&) {
 
 constexpr const char* kDefinition =
     "steps: one row for each step of the program: the ranges of markers that --step matches, else "
-    "ProfilerStep#N, else the ranges of inference servers, else a period of kernels that comes "
-    "again, of the first GPU of each process that has one: what runs before, between and behind "
-    "them is no step. Time is from the step's start to its end on the CPU (of a period of kernels, on the "
-    "GPU); steps that the window cuts are left out. Of median is Time in percent of the median of "
-    "all. GPU busy is the union of the operations that calls of the step launched, whenever they "
-    "ran, on each GPU, added up. Data loading is the time of the step's own thread in ranges and "
-    "frames of data loaders.\n"
-    "\n"
+    "ProfilerStep#N, else the ranges of inference servers, else a sequence of kernels that "
+    "repeats, on the first GPU of each process that has one: what runs before, between and after "
+    "its repeats is no step. Time is from the step's start to its end on the CPU (for a sequence "
+    "of kernels, on the GPU); steps that the window cuts are left out. Of median is Time in "
+    "percent of the median of all. GPU busy is the union of the operations that calls of the step "
+    "launched, whenever they ran, on each GPU, added up. Data loading is the time of the step's "
+    "own thread in ranges and frames of data loaders.\n\n"
     "A step is slow if it takes more than 1.1 times the median, and more than the median and three "
     "robust standard deviations (1.4826 times the median absolute deviation); of fewer than five "
-    "steps none is. Most of it names what took most more in the slow step than in the median of all "
-    "steps, of what its thread did by the innermost call, or, where it waited for the GPU, of the "
-    "operations that the step launched; it must explain a fifth of the difference. Last third "
-    "against the first compares the medians of both (ten steps or more).\n"
-    "\n"
-    "The data loader is the limit if the GPUs of the process do nothing in a tenth of the steps' time "
-    "or more while the step's thread loads data. A rate is the batch size over the median step: "
-    "--batch, else the first size of the input of the first convolution (images), or the number of "
-    "indices that the first embedding looks up (tokens).\n"
-    "\n"
-    "Model FLOP utilisation (MFU) is the time that the matrix products, convolutions and attention that the "
-    "steps launched would take at the peak of their device and type (as in sonde perf), of the steps' time on "
-    "all GPUs of their process. Work that is done again, as with activation checkpointing, counts again. It "
-    "needs the sizes of inputs (record_shapes=True), and a device whose peak is known; kernel time of its "
-    "operators is the share of the steps' kernel time that it is about.\n"
-    "\n"
-    "Layers: the operations that the steps launched by the innermost nn.Module around the launch, in "
-    "which those of one class (Attention_0, Attention_1) are one row.\n";
+    "steps none is. Most of it names what grew most against the median of all steps: of what the "
+    "step's thread did, by the innermost call, or, where it waited for the GPU, of the operations "
+    "that the step launched; it must explain a fifth of the difference. Last third against the "
+    "first compares the medians of both (ten steps or more).\n\n"
+    "The data loader is the limit if the GPUs of the process are idle for a tenth of the steps' "
+    "time or more while the step's thread loads data. A rate is the batch size over the median "
+    "step: --batch, else the first size of the input of the first convolution (images), or the "
+    "number of indices that the first embedding looks up (tokens).\n\n"
+    "Model FLOP utilisation (MFU) is the time that the matrix products, convolutions and attention "
+    "that the steps launched would take at the peak of their device and type (as in sonde perf), "
+    "divided by the steps' time on all GPUs of their process. Work that is done again, as with "
+    "activation checkpointing, counts again. It needs the sizes of inputs (record_shapes=True), "
+    "and a device whose peak is known. Kernel time that MFU covers is the share of the steps' "
+    "kernel time that these operators have.\n\n"
+    "Layers: the operations that the steps launched by the innermost nn.Module around the launch, "
+    "in which those of one class (Attention_0, Attention_1) are one row.\n";
 
 }  // namespace
 
@@ -423,7 +422,8 @@ Analysis steps_analysis() {
        {"sonde steps trace.rpd --step '^iteration'", "steps by a marker's name"},
        {"sonde steps trace.json --batch 64", "with samples per second"}},
       {{"step", "REGEX",
-        "markers that are steps [ProfilerStep#N or an inference server's; else kernels that repeat]",
+        "markers that are steps [ProfilerStep#N or an inference server's; else kernels that "
+        "repeat]",
         ""},
        {"batch", "N", "samples in a step, for the rate [as the trace says]", ""}},
       needs,

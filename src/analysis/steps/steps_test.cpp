@@ -54,7 +54,7 @@ TEST(Steps, slow_ones_are_named_with_what_was_different) {
   EXPECT_EQ(
       lines_of(section_of(report, "slow").table, {"step", "more_ns", "difference"}),
       (Lines{"ProfilerStep#4|50000000|DataLoader: next +50.0 ms",
-             "ProfilerStep#8|40000000|waiting for the GPU +40.0 ms; of the GPU gemm +35.0 ms"}));
+             "ProfilerStep#8|40000000|waiting for the GPU +40.0 ms; on the GPU gemm +35.0 ms"}));
 }
 
 TEST(Steps, equal_and_few_steps_are_not_slow) {
@@ -71,7 +71,7 @@ TEST(Steps, the_data_loader_is_the_limit_only_where_the_gpu_waits) {
 
 TEST(Steps, the_rate_is_of_the_median_step) {
   const report::Report report = ask("steps", steps_of(std::vector<Plan>(6)), {{"batch", "22"}});
-  EXPECT_EQ(fact(report, "per_second"), "2,000 (22 a step, --batch)");
+  EXPECT_EQ(fact(report, "per_second"), "2,000 (22 per step, --batch)");
   EXPECT_EQ(fact(ask("steps", steps_of(std::vector<Plan>(6))), "per_second"), "");
 }
 

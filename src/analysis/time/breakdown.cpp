@@ -16,7 +16,8 @@ using namespace report::columns;
 using trace::Interval;
 
 constexpr const char* kNoSteps =
-    "No steps: no marker tells them, and no kernels come again in turn (--step names the markers).";
+    "No steps: no step markers, and no sequence of kernels that repeats (--step REGEX names the "
+    "markers).";
 
 enum Part : size_t { kCompute, kCommunication, kCopy, kMemset, kOther };
 
@@ -150,12 +151,12 @@ class BusyUntil {
   std::vector<int64_t> sums_ns_;
 };
 
-// Of each step what it launched, whenever that ran.
+// What each step launched, whenever it ran.
 report::Section launched_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus,
                                  const trace::Steps& steps) {
   report::Section section{
       .key = "breakdown",
-      .empty_text = steps.steps.empty() ? kNoSteps : "No operation that a step launched."};
+      .empty_text = steps.steps.empty() ? kNoSteps : "No step launched an operation."};
   section.table.add_columns({text("step", "Step"), id("gpu_id", "GPU"), id("rank", "Rank")});
   add_columns(section.table);
   const std::vector<trace::Row> step_of = trace::step_of_ops(trace, steps);
@@ -204,9 +205,9 @@ void note_later_work(const trace::Trace& trace, const trace::Steps& steps, repor
       format_count(later), format_count(launched)));
 }
 
-// What tools that count plainly print: memory is copies and memsets, communication is what has nccl
-// or rccl in its name, and each class is the union of its operations.
-// Lengths of unions are enough: what two classes share is the sum of both without their union.
+// What other tools print: memory is copies and memsets, communication is what has nccl or rccl in
+// its name, and each class is the union of its operations. Lengths of unions are enough: what two
+// classes share is the sum of both without their union.
 struct Plain {
   UnionLength all, compute, communication, memory, kernels, known;  // known: kernels and memory
 };
@@ -233,7 +234,7 @@ std::map<int64_t, Plain> plain_classes(const trace::Trace& trace) {
 }
 
 report::Section plain_section(const trace::Trace& trace, const std::map<int64_t, Swept>& swept) {
-  report::Section section{.key = "plain", .title = "In the plain classes of other tools"};
+  report::Section section{.key = "plain", .title = "In the classes of other tools"};
   report::Table& table = section.table;
   table.add_column(id("gpu_id", "GPU"));
   for (const auto& [key, title] :
@@ -282,21 +283,20 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   for (const auto& [id, gpu] : gpus) communication |= !gpu.time.sets[kCommunication].empty();
   if (!gpus.empty()) {
     report.sections.push_back(plain_section(trace, gpus));
-    if (!communication)
-      report.notes.push_back("no kernel of a communication library is among them");
+    if (!communication) report.notes.push_back("none of the kernels is a communication kernel");
   }
   return report;
 }
 
 constexpr const char* kDefinition =
-    "breakdown: where the time of each GPU went. Total is from the start of its first operation "
-    "to the end of its last, over all queues; with --from or --to it is the window, and with "
-    "--per step the step's own time. Every nanosecond of it counts once: as Compute if a kernel "
-    "ran that is not communication; else as Exposed comm if a kernel of a communication library "
-    "ran; else as Exposed copy, Exposed memset or Other (barriers, host functions, unknown types) "
-    "if such an operation ran; else as Idle. So Compute + Exposed comm + Exposed copy + Exposed "
-    "memset + Other + Idle = Total, exactly. Kernels with which AMD's runtime copies or fills "
-    "count as copy and memset.\n\n"
+    "breakdown: where the time of each GPU went. Total is from the start of its first operation to "
+    "the end of its last, over all queues; with --from or --to it is the window, and with --per "
+    "step the step's own time. Every nanosecond of it counts once: as Compute if a kernel ran that "
+    "is not communication; else as Exposed comm if a kernel of a communication library ran; else "
+    "as Exposed copy, Exposed memset or Other (barriers, host functions, unknown types) if such an "
+    "operation ran; else as Idle. So Compute + Exposed comm + Exposed copy + Exposed memset + "
+    "Other + Idle = Total, exactly. Kernels with which AMD's runtime copies or fills count as copy "
+    "and memset.\n\n"
     "Communication is recognised by kernel names: NCCL, RCCL, MSCCL++, NVSHMEM, rocSHMEM, DeepEP, "
     "oneCCL and the all-reduce kernels of inference servers. Work that was launched before the "
     "recording counts.\n\n"
@@ -306,15 +306,15 @@ constexpr const char* kDefinition =
     "--per rank adds up the GPUs of each rank. --per step takes the ranges of markers that --step "
     "matches (else ProfilerStep#N, else those of inference servers, else a repeating sequence of "
     "kernels). A step has the operations launched by those calls of its process that began in it, "
-    "by the file's own links, whenever they ran, and Total is from the first start to the last "
-    "end of these; steps that are a repeating sequence of kernels have the kernels that began in "
-    "it. Other steps is the time in which nothing of the step ran, but other work ran on that "
-    "GPU: it is part of the sum, and not idle. With --steps ran a step is its range on the CPU, "
-    "and has everything that ran during it on the GPUs that the marker's process used, whoever "
-    "launched it; a step's own kernels may run after it.\n\n"
-    "In the plain classes of other tools: Busy is the union of all operations and Idle the rest "
-    "of Total; Compute, Comm and Memory are the unions of their operations, where communication "
-    "is what has nccl or rccl in its name, whatever the case of the letters, memory is copies and "
+    "by the file's own links, whenever they ran, and Total is from the first start to the last end "
+    "of these; steps that are a repeating sequence of kernels have the kernels that began in it. "
+    "Other steps is the time in which nothing of the step ran, but other work ran on that GPU: it "
+    "is part of the sum, and not idle. With --steps ran a step is its range on the CPU, and has "
+    "everything that ran during it on the GPUs that the marker's process used, whoever launched "
+    "it; a step's own kernels may run after it.\n\n"
+    "In the classes of other tools: Busy is the union of all operations and Idle the rest of "
+    "Total; Compute, Comm and Memory are the unions of their operations, where communication is "
+    "what has nccl or rccl in its name, whatever the case of the letters, memory is copies and "
     "memsets, and compute is all other kernels; Exposed comm is Comm without the time in which "
     "compute ran, Exposed memory is Memory without the time in which any kernel ran.\n";
 

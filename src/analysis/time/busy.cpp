@@ -44,7 +44,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Table& table = section.table;
   table.add_columns({id("gpu_id", "GPU"), integer("ops", "Ops"), time("busy_ns", "Busy time"),
                      time("span_ns", trace.window ? "Window" : "First to last op"),
-                     real("busy", "Busy of it"), time("program_ns", "Program"),
+                     real("busy", "Busy share"), time("program_ns", "Program"),
                      real("busy_of_program", "Busy of program"), time("sum_ns", "Sum of ops"),
                      time("rpd_wall_ns", "RPD wall"), real("rpd_busy", "RPD busy")});
   std::map<int64_t, Gpu> gpus;
@@ -73,17 +73,17 @@ constexpr const char* kDefinition =
     "busy: one row for each GPU. Busy time is the length of the union of the intervals [start, "
     "end) of its operations: time in which several run counts once. First to last op is from the "
     "start of the GPU's first operation to the end of its last; with --from or --to it is the "
-    "requested window, cut to the time the trace covers. Busy of it is Busy time divided by that, "
+    "requested window, cut to the time the trace covers. Busy share is Busy time divided by that, "
     "never above 1. With --kernel only the operations chosen count, for the first and the last "
     "too.\n\n"
-    "Program is the wall time of what was recorded: from the start of the first process to the "
-    "end of the last, or where the file does not say so, from the first to the last of its "
-    "operations, calls and markers; with --from or --to the window. A program that uses its GPU "
-    "only at the end keeps it busy from first to last operation, but idle most of the time.\n\n"
+    "Program is the wall time of what was recorded: from the start of the first process to the end "
+    "of the last, or where the file does not say so, from the first to the last of its operations, "
+    "calls and markers; with --from or --to the window. A program that uses its GPU only at the "
+    "end keeps it busy from first to last operation, but idle most of the time.\n\n"
     "Sum of ops adds up all durations, so overlapping operations count several times. RPD wall is "
     "from the first start to the last end over all GPUs, and RPD busy is Sum of ops / RPD wall: "
-    "the figure of RPD's view `busy`, which exceeds 1 where queues overlap and is too small where "
-    "GPUs do not work all the time. In SQL: sonde_busy.\n";
+    "the figure of RPD's view `busy`, which exceeds 1 if queues overlap and is too small if GPUs "
+    "do not work all the time. In SQL: sonde_busy.\n";
 
 }  // namespace
 

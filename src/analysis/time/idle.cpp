@@ -120,7 +120,7 @@ report::Section longest_section(const trace::Trace& trace, std::vector<Gap> gaps
   return section;
 }
 
-// What lies around the operations of a GPU in the wall time of the program.
+// The program's wall time before and after the operations of a GPU.
 struct Around {
   trace::Interval before, after;
   Row first = kNone, last = kNone;  // operations
@@ -148,7 +148,7 @@ int64_t length_of(trace::Interval time) { return time.end_ns - time.start_ns; }
 report::Section program_section(const trace::Trace& trace, const std::vector<Gap>& gaps,
                                 const std::map<int64_t, Around>& around) {
   report::Section section{
-      .key = "program", .title = "Of the wall time of the program", .empty_text = "Not known."};
+      .key = "program", .title = "Share of the program's wall time", .empty_text = "Not known."};
   report::Table& table = section.table;
   table.add_columns({id("gpu_id", "GPU"), time("program_ns", "Program"),
                      time("before_ns", "Before the first op"), time("idle_ns", "Idle between"),
@@ -167,7 +167,7 @@ report::Section program_section(const trace::Trace& trace, const std::vector<Gap
   return section;
 }
 
-// What the launching threads did while a GPU had nothing to do.
+// What the launching threads did while a GPU was idle.
 class HostTable {
  public:
   HostTable(const trace::Trace& trace, const HostTime& host)
@@ -185,8 +185,8 @@ class HostTable {
 
   report::Section section(const std::map<int64_t, GpuTime>& gpus) const {
     report::Section section{.key = "host",
-                            .title = "What the host did while it had launched nothing",
-                            .empty_text = "Nothing that is known."};
+                            .title = "What the host did while nothing was launched",
+                            .empty_text = "Not known."};
     report::Table& table = section.table;
     table.add_columns({id("gpu_id", "GPU"), text("when", "When"), text("what", "What"),
                        text("name", "Call"), integer("gaps", "Gaps"), time("total_ns", "Total"),
@@ -283,8 +283,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
       gaps.begin(), gaps.end(), [](const Gap& gap) { return gap.reason == IdleReason::kUnlinked; });
   if (any_unlinked) {
     report.notes.push_back(
-        "unlinked: the file does not have the calls that launched what ends "
-        "these gaps, so why they are there is not known");
+        "unlinked: the file does not have the calls that launched what ends these gaps, so their "
+        "reason is not known");
   }
   std::string clocks = clocks_text(trace);
   if (!clocks.empty()) report.notes.push_back(std::move(clocks));
@@ -293,45 +293,46 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 
 constexpr const char* kDefinition =
     "idle: why a GPU did nothing. A gap is a time between the first start and the last end of the "
-    "GPU's operations (or of the window) in which none of them ran, over all queues. Its reason "
-    "is the first of these that applies to the operation that ends it:\n\n"
+    "GPU's operations (or of the window) in which none of them ran, over all queues. Its reason is "
+    "the first of these that applies to the operation that ends it:\n\n"
     "    copy            not idle: copies or memsets ran, and no kernel\n"
     "    sync            until its launching call began, the thread that made it was in a call "
     "that\n"
     "                    waits for a device\n"
     "    launch-bound    until its launching call began, that thread did something else\n"
     "    launch latency  the call began before, and the gap is shorter than --latency\n"
-    "    dependency      the call had returned before, and since the launch of the operation before\n"
-    "                    it in its queue the thread had told a queue to wait (hipStreamWaitEvent);\n"
-    "                    where the file tells streams, that of the operation\n"
+    "    dependency      the call had returned before, and since the launch of the operation "
+    "before\n"
+    "                    it in its queue the thread had told a queue to wait "
+    "(hipStreamWaitEvent);\n"
+    "                    where the file names streams, the operation's stream\n"
     "    unlinked        its launching call is not in the file\n"
     "    edge            nothing ran before it, or after it, in the window\n"
     "    other           none of these: the call began before, and what kept the GPU from the\n"
     "                    operation is not in the file\n\n"
     "A gap is split where a waiting call begins or ends: what the thread does afterwards is not "
     "waiting. It is also split where its launching call began, and one of reason dependency where "
-    "that call returned; if the operation begins less than "
-    "--latency after that, this time counts with what the thread did before the launch. Parts "
-    "have their own reasons and count as gaps. Waiting calls are those that wait for a device, "
-    "stream or event, and copies that return when they are done.\n\n"
+    "that call returned; if the operation begins less than --latency after that, this time counts "
+    "with what the thread did before the launch. Parts have their own reasons and count as gaps. "
+    "Waiting calls are those that wait for a device, stream or event, and copies that return when "
+    "they are done.\n\n"
     "copy is the exposed copy and memset time of sonde breakdown, and all other reasons add up to "
     "its Idle. Wall is the share of the time between first start and last end, or of the "
     "window.\n\n"
-    "What the host did: the launch-bound time, and that of the program before the first and after "
-    "the last operation, by the innermost call, operator, Python frame or range in which the "
-    "launching thread was, or by the data loader, garbage collection, compiler, module load, free "
-    "or allocation around that. Where it was in none of these or blocked for half of a gap, and the "
-    "thread that had launched the operation before the gap was in some for half of it, it is what that one "
-    "did. blocked: in a call or frame that waits for input, another thread or process, or a timer. no "
-    "call: nothing was recorded then. Numbered steps "
-    "and layers are one row (ProfilerStep#N). Of the wall time of the program: from the start of "
-    "its first process to the end of its last, or where the file does not say, from the first to "
-    "the last of its events.\n\n"
-    "The longest gaps: Host is what took most of the gap on the launching thread, and For how "
-    "much of it. From counts from the start of the trace, like --from; Thread, Operator "
-    "and Frame are those of the call that launched what ends the gap (as in sonde operators and "
-    "sonde stacks). Gaps by length sorts each single gap by its own length; copy is in neither "
-    "table.\n";
+    "What the host did: the launch-bound time, and the program's time before the first and after "
+    "the last operation, by the innermost call, operator, Python frame or range that the launching "
+    "thread was in, or by the data loader, garbage collection, compiler, module load, free or "
+    "allocation around it. If that thread was in none of these, or blocked, for half of a gap, and "
+    "the thread that launched the operation before the gap was in one of them for half of it, the "
+    "gap counts by what that thread did. blocked: in a call or frame that waits for input, another "
+    "thread or process, or a timer. no call: nothing was recorded then. Numbered steps and layers "
+    "are one row (ProfilerStep#N). Share of the program's wall time: from the start of its first "
+    "process to the end of its last, or where the file does not say, from its first to its last "
+    "event.\n\n"
+    "The longest gaps: Host is what took most of the gap on the launching thread, and For how much "
+    "of it. From counts from the start of the trace, like --from; Thread, Operator and Frame are "
+    "those of the call that launched what ends the gap (as in sonde operators and sonde stacks). "
+    "Gaps by length sorts each single gap by its own length; copy is in neither table.\n";
 
 }  // namespace
 

@@ -47,11 +47,11 @@ report::Section pairs_section(const trace::Trace& trace, const std::map<int64_t,
   return section;
 }
 
-// Each kernel of a communication library: its time by name, and how much of it compute hides.
+// Each communication kernel: its time by name, and how much of it compute hides.
 report::Section kernels_section(const trace::Trace& trace, const std::map<int64_t, GpuTime>& gpus) {
   report::Section section{.key = "communication",
-                          .title = "Kernels of communication",
-                          .empty_text = "No kernel of a communication library is in the trace."};
+                          .title = "Communication kernels",
+                          .empty_text = "The trace has no communication kernels."};
   report::Table& table = section.table;
   table.add_columns({name("name", "Name"), integer("calls", "Calls"), time("total_ns", "Total"),
                      time("hidden_ns", "Hidden"), time("exposed_ns", "Exposed"),
@@ -133,20 +133,18 @@ constexpr const char* kDefinition =
     "work of the same GPU. Total is the length of the union of the operations of What (the classes "
     "of sonde breakdown), Hidden the part of it in which at least one operation of Behind ran as "
     "well, Exposed the rest, and Hidden % is Hidden / Total. Time hidden behind compute and behind "
-    "communication at once is in both rows.\n"
-    "\n"
-    "Kernels of communication: Total adds up the kernels of each name, which may overlap each "
-    "other; Hidden is the part of each in which a kernel of compute ran.\n"
-    "\n"
-    "Operations at once: how long exactly that many operations of a GPU ran at the same time. Those "
-    "of no length do not count.\n";
+    "communication at once is in both rows.\n\n"
+    "Communication kernels: Total adds up the kernels of each name, which may overlap each other; "
+    "Hidden is the part of each in which a kernel of compute ran.\n\n"
+    "Operations at once: how long exactly that many operations ran on a GPU at the same time. "
+    "Zero-length operations do not count.\n";
 
 }  // namespace
 
 Analysis overlap_analysis() {
   return {"overlap",
           "Show how much of communication and copies is hidden behind computation",
-          "Shows this for each GPU, and for each kernel of a communication library.",
+          "Shows this for each GPU and for each communication kernel.",
           kDefinition,
           {{"sonde overlap trace.rpd", "what is hidden and what is exposed"},
            {"sonde overlap trace.json --format json", "the same as values for a script"}},

@@ -11,7 +11,7 @@ export class Camera {
     this.from = whole.from;
     this.to = whole.to;
   }
-  // The trace has grown; who looked at all of it still does.
+  // The trace has grown; a view of all of it stays one.
   grow(whole: Span): void {
     const all = this.from <= this.whole.from && this.to >= this.whole.to;
     this.whole = whole;

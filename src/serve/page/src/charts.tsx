@@ -29,8 +29,8 @@ export function Parts({ title, parts, whole }: { title: string; parts: Part[]; w
 }
 
 const OF_BREAKDOWN: [string, string, string][] = [
-  ["compute_ns", "Computing", "gpu compute"], ["exposed_communication_ns", "Communication alone", "gpu communication"],
-  ["exposed_copy_ns", "Copies alone", "gpu copy"], ["exposed_memset_ns", "Memsets alone", "dependency"], ["other_ns", "Other", "other"], ["idle_ns", "Idle", "launch-bound"],
+  ["compute_ns", "Compute", "gpu compute"], ["exposed_communication_ns", "Exposed communication", "gpu communication"],
+  ["exposed_copy_ns", "Exposed copies", "gpu copy"], ["exposed_memset_ns", "Exposed memsets", "dependency"], ["other_ns", "Other", "other"], ["idle_ns", "Idle", "launch-bound"],
 ];
 export function breakdownPicture(answer: Json) {
   const rows = isRows(answer.breakdown) ? answer.breakdown : [];

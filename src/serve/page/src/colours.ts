@@ -1,4 +1,4 @@
-// Colours, and the patterns that go with them: nothing is told by a colour alone. Those of causes are of the
+// Colours, and the patterns that go with them: nothing is shown by colour alone. Those of causes are of the
 // set of Okabe and Ito, which people who see few colours can tell apart.
 import { h } from "preact";
 
@@ -19,7 +19,7 @@ const LOOKS: Record<string, Look> = {
   "dependency": { fill: "#3fae8a", pattern: "upright", what: "the queue waited for another one" },
   "unlinked": { fill: GREY, pattern: "level", what: "the launching call is not in the file" },
   "edge": { fill: GREY, pattern: "cross", what: "before the first or after the last operation" },
-  "other": { fill: GREY, pattern: "rising", what: "the file does not tell why" },
+  "other": { fill: GREY, pattern: "rising", what: "the file does not say why" },
   // What bounds the critical path: analysis/critical_path/graph.h.
   "cpu": { fill: "#e69f00", pattern: "plain", what: "code on the CPU" },
   "data loading": { fill: "#d98a3d", pattern: "falling", what: "reading data on the CPU" },

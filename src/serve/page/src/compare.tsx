@@ -78,7 +78,7 @@ export function ComparePage({ page }: { page: Page }) {
   const [other, setOther] = useState(others[0] ?? -1);
   const chosen = others.includes(other) ? other : others[0];
   if (chosen === undefined) {
-    return <p class="about">Comparing takes two traces: <code>sonde serve before.rpd after.rpd</code> opens both.</p>;
+    return <p class="about">Comparing needs two traces: <code>sonde serve before.rpd after.rpd</code> opens both.</p>;
   }
   return <Compared page={page} other={chosen} others={others} setOther={setOther} />;
 }
@@ -135,7 +135,7 @@ function instanceText(one: Instance, first: number): string {
   return `${one.op}${at ? ` at ${timeText(at[0])}` : ""}: ${one.last === null ? "together" : `${one.last} last, ${timeText(one.late_ns)} late`}`;
 }
 
-// Where each trace stands on the axis: as told, or with the ends of a chosen collective at one place, as nobody leaves it before all have come.
+// Where each trace stands on the axis: as the server says, or with the ends of a chosen collective at one place, as no rank leaves it before all have arrived.
 function shiftsOf(traces: Rank[], by?: Instance): number[] {
   const first = traces.findIndex((each) => by?.times[each.trace]);
   const end = first < 0 ? undefined : by!.times[traces[first]!.trace]![1] + traces[first]!.shift_ns;
@@ -163,7 +163,7 @@ function SideBySide({ page, found }: { page: Page; found: Found }) {
           ? <Choice label="Aligned by" value={chosen} set={setChosen}
                     of={[["", known === "collectives" ? "all collectives" : `the ${known}`], ...found.instances.map((one, i): [string, string] => [String(i), instanceText(one, traces[0]!.trace)])]} />
           : <span class="note">Aligned by {known === "collectives" ? "all collectives" : `the ${known}`}.</span>}
-        <span class="note">Drag moves all, Ctrl + wheel zooms.{by ? " All leave the collective together: who begins it last is who the others waited for." : ""}</span></p>
+        <span class="note">Drag moves all, Ctrl + wheel zooms.{by ? " All ranks leave the collective together: the others waited for the one that starts it last." : ""}</span></p>
       <Strips traces={page.traces} of={of} view={{ from: from - margin, to: to + margin }} fail={page.fail} />
     </>
   );

@@ -103,7 +103,7 @@ export function boxAt(scene: Scene, source: Source, lane: number, x: number): Bo
   return found;
 }
 
-// The begin or end of an event of the lane that is nearest, at most `pixels` away.
+// The start or end of an event of the lane that is nearest, at most `pixels` away.
 export function edgeNear(scene: Scene, source: Source, lane: number, x: number, pixels: number): number | undefined {
   let found: number | undefined, best = pixels;
   const perNs = scene.width / scene.camera.length;

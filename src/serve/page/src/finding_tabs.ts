@@ -1,4 +1,4 @@
-// Which table says more of a finding. Of the others it is why the GPU was idle, or where the CPU was.
+// Which table says more about a finding; by default why the GPU was idle, or where the CPU time went.
 const TABS: Record<string, string> = {
   "launch-latency": "launches", "small-launches": "launches", "exposed-communication": "breakdown", "straggler": "breakdown", "collective-waits": "breakdown", "uneven-gpus": "breakdown",
   "pageable-copies": "copies", "device-copies": "copies", "small-copies": "copies", "memory-calls": "api", "allocations": "memory",

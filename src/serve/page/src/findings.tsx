@@ -6,7 +6,7 @@ import type { Page } from "./state";
 
 const FIRST = ["device", "wall_ns", "steps", "step_median_ns", "gpu_busy_percentage", "work_busy_percentage", "communication_percentage"];
 const SHORT: Record<string, string> = {
-  gpu_busy_percentage: "GPU busy", work_busy_percentage: "GPU busy, first to last op", step_median_ns: "A step (median)",
+  gpu_busy_percentage: "GPU busy", work_busy_percentage: "GPU busy, first to last op", step_median_ns: "Median step",
 };
 const MUCH_LONGER = 1.02;
 
@@ -15,18 +15,18 @@ function shownFacts(page: Page, facts: Fact[]): { title: string; about: string; 
   const seen_ns = page.info.end_ns - page.info.start_ns;
   return FIRST.flatMap((key) => facts.filter((fact) => fact.key === key)).flatMap((fact) => {
     const title = SHORT[fact.key] ?? fact.title;
-    if (fact.key === "steps" && warmUp > 0) return [{ title, about: "Slower ones at the begin are left out of the median", text: `${fact.text}, ${warmUp} of them warm-up` }];
+    if (fact.key === "steps" && warmUp > 0) return [{ title, about: "Slower ones at the start are left out of the median", text: `${fact.text}, ${warmUp} of them warm-up` }];
     if (fact.key !== "wall_ns" || (fact.number ?? 0) < MUCH_LONGER * seen_ns) return [{ title, about: fact.title, text: fact.text }];
     return [{ title, about: "From the first event or sampled stack to the last", text: fact.text },
             { title: "On the timeline", text: timeText(seen_ns), about: "From the first operation, call or marker to the last. " +
-              "Of the time before and after there are sampled stacks only, of imports for example: Stacks and Flame graph have them." }];
+              "The time before and after has sampled stacks only, of imports for example: see Stacks and Flame graph." }];
   });
 }
 
 // The figures that tell what ran, in the header: large, and always there.
 export function Story({ page }: { page: Page }) {
   const { findings, info } = page;
-  if (!findings) return <dl class="story" aria-label="At a glance"><div><dt>Trace</dt><dd>{page.findingsError ? "" : page.state?.state === "reading" ? "being read…" : "being looked at…"}</dd></div></dl>;
+  if (!findings) return <dl class="story" aria-label="At a glance"><div><dt>Trace</dt><dd>{page.findingsError ? "" : page.state?.state === "reading" ? "being read…" : "being analysed…"}</dd></div></dl>;
   const facts = shownFacts(page, findings.facts);
   return (
     <dl class="story" aria-label="At a glance">
@@ -61,13 +61,13 @@ export function Findings({ page }: { page: Page }) {
   return (
     <aside class="findings" aria-label="What stands out" tabIndex={0}>
       <h2>What stands out</h2>
-      {page.tracks.length > 0 && page.gpus.length === 0 ? <p class="note">No GPU did anything in this trace: this is about time of the CPU.</p> : null}
+      {page.tracks.length > 0 && page.gpus.length === 0 ? <p class="note">No GPU operations in this trace: the findings are about CPU time.</p> : null}
       {page.findingsError ? <p class="error">{page.findingsError}</p> : null}
       {!findings && !page.findingsError ? <p>Looking…</p> : null}
       {findings && findings.findings.length === 0 ? <p>{findings.missing}</p> : null}
       {findings ? <ol>{findings.findings.map((finding, i) => <FindingCard page={page} finding={finding} open={i === 0} />)}</ol> : null}
       {rest.length > 0 ? <dl class="facts">{rest.map((fact) => <div><dt>{fact.title}</dt><dd>{fact.text}</dd></div>)}</dl> : null}
-      {findings?.notes.filter((note) => !note.startsWith("no operations of a device")).map((note) => <p class="note">{note}</p>)}
+      {findings?.notes.filter((note) => !note.startsWith("no device operations")).map((note) => <p class="note">{note}</p>)}
       {page.info.warnings.map((warning) => <p class="error">{warning}</p>)}
     </aside>
   );

@@ -77,7 +77,7 @@ export function clockText(ns: number): string { return `${(ns / 1e9).toFixed(6)}
 
 const TITLES: Record<string, string> = {
   percentage: "Share %", file_bytes: "Size", snapshots: "Compared with", made_by: "Recorded by", counts: "Contents", host: "What the host did meanwhile",
-  gaps: "Gaps", lengths: "Gaps by their length", edge_kinds: "Edges of the path by kind", names: "What is on the path", slow: "What the slow ones did more", sites: "Where it was allocated",
+  gaps: "Gaps", lengths: "Gaps by their length", edge_kinds: "Edges of the path by kind", names: "What is on the path", slow: "What was different in the slow steps", sites: "Where it was allocated",
   series: "In use over time", depth: "Outstanding over time", program: "Before the first and after the last operation", streams: "Streams, as the program names them",
   cv: "Variation", ops: "Operations", linked_ops: "With call",
 };

@@ -136,7 +136,7 @@ function label(context: Context, scene: Scene, colours: Colours, text: string, m
   context.fillText(text, x + 5, top + (RULER - 5) / 2);
 }
 
-// The moment under the pointer, and since the begin of its step.
+// The moment under the pointer, and since the start of its step.
 export function drawPointer(context: Context, scene: Scene, colours: Colours, at: number): void {
   const x = Math.round(xOf(scene, at)) + 0.5;
   context.strokeStyle = colours.faint;

@@ -21,12 +21,12 @@ export const SPECS: Spec[] = [
     { title: "By kernel", analysis: "kernels", options: { limit: "100" }, choice: { option: "by", label: "A row is", of: [
       ["name", "a kernel"], ["shape", "a kernel and its grid"], ["gpu", "a GPU"], ["queue", "a queue"]] } },
     { title: "Time by class", analysis: "breakdown", picture: () => breakdownPicture },
-    { title: "Those whose times vary", analysis: "variability" },
-    { title: "Sequences that come again", analysis: "sequences" }] },
-  { id: "operators", name: "Operators", about: "Which operators, modules and lines of code took the time of the GPU and of the CPU.", parts: [
+    { title: "Kernels whose times vary", analysis: "variability" },
+    { title: "Repeating sequences", analysis: "sequences" }] },
+  { id: "operators", name: "Operators", about: "Which operators, modules and lines of code took GPU and CPU time.", parts: [
     { title: "By operator", analysis: "operators", options: { limit: "100" } },
     { title: "By call stack", analysis: "stacks", options: { by: "tree", limit: FLAME_LIMIT }, picture: flamePicture,
-      choice: { option: "weight", label: "Wide is", of: [["auto", "what the trace has"], ["cpu", "CPU time"], ["wall", "time"], ["gpu", "GPU time"]] } }] },
+      choice: { option: "weight", label: "Width shows", of: [["auto", "what the trace has"], ["cpu", "CPU time"], ["wall", "time"], ["gpu", "GPU time"]] } }] },
   { id: "copies", name: "Copies", about: "What was copied between host and devices, how fast, and by which calls.", parts: [{ title: "By direction", analysis: "copies", options: { limit: "100" } }] },
   { id: "memory", name: "Memory", about: "How much memory was in use, when most, and what allocated it.", parts: [{ title: "Memory in use", analysis: "memory", picture: "svg" }] },
   { id: "steps", name: "Steps", about: "How long each step took, and what was different in the slow ones.", parts: [{ title: "By step", analysis: "steps", options: { limit: "200" }, picture: "svg" }] },
@@ -62,7 +62,7 @@ function WhatIf({ page }: { page: Page }) {
       <h2>What if</h2>
       <form class="panelhead" onSubmit={(event) => { event.preventDefault(); setAsked(setting); }}>
         <Choice label="If" value={what} of={BOUND_BY} set={setWhat} />
-        <label>or what is named <input value={text} size={24} maxLength={200} placeholder="a regular expression" onInput={(event) => setText(event.currentTarget.value)} /></label>
+        <label>or calls and kernels named <input value={text} size={24} maxLength={200} placeholder="a regular expression" onInput={(event) => setText(event.currentTarget.value)} /></label>
         <label>took <input type="range" min="0" max="100" step="5" value={percent} aria-valuetext={`${percent} % of its time`} onInput={(event) => setPercent(Number(event.currentTarget.value))} /> {percent} % of its time</label>
         <button type="submit">Compute</button>
       </form>
@@ -86,7 +86,7 @@ export function SpecPage({ page, spec }: { page: Page; spec: Spec }) {
 export function FindingsPage({ page }: { page: Page }) {
   return (
     <>
-      <p class="about">What is worth your time first: rules over the figures of all analyses, each with its evidence, what to try, and an estimate of what it could save.</p>
+      <p class="about">Where to look first: rules over the figures of all analyses, each with its evidence, what to try, and an estimate of what it could save.</p>
       <Copy text={commandOf(page, "check", {})} />
       {page.findingsError ? <p class="error">{page.findingsError}</p> : null}
       {page.findings ? <StoryFacts findings={page.findings} /> : <p>Looking…</p>}
@@ -114,7 +114,7 @@ function SpeedOfLight({ page }: { page: Page }) {
 
 const SIZES: Part = { title: "From the sizes of tensors", analysis: "perf", picture: "svg" };
 
-// Speed of light, memory chart and roofline, where hardware counters were read; what the sizes of operators tell without.
+// Speed of light, memory chart and roofline, where hardware counters were read; otherwise what the sizes of operators tell.
 export function ComputePage({ page }: { page: Page }) {
   const { counted } = page.info;
   return (

@@ -12,21 +12,21 @@ import type { Page } from "./state";
 interface Tab { id: string; analysis: string; name: string; what: string; options?: Options }
 const TABS: Tab[] = [
   { id: "kernels", analysis: "kernels", name: "Kernels", what: "which kernels took the time" },
-  { id: "breakdown", analysis: "breakdown", name: "Breakdown", what: "computing, copying, communicating or idle" },
+  { id: "breakdown", analysis: "breakdown", name: "Breakdown", what: "compute, exposed communication and copies, idle" },
   { id: "idle", analysis: "idle", name: "Why idle", what: "why the GPU was idle" },
   { id: "operators", analysis: "operators", name: "Operators", what: "which operators and modules took the time" },
-  { id: "roofline", analysis: "perf", name: "Roofline", what: "how close operators are to what the GPU can do, from the sizes of their tensors" },
+  { id: "roofline", analysis: "perf", name: "Roofline", what: "how close operators are to the GPU's peak, from the sizes of their tensors" },
   { id: "flame", analysis: "stacks", name: "Flame graph", what: "time by call stack", options: { by: "tree" } },
   { id: "copies", analysis: "copies", name: "Copies", what: "what was copied, how fast" },
   { id: "launches", analysis: "launches", name: "Launches", what: "how long it took from call to operation" },
   { id: "critical-path", analysis: "critical-path", name: "Critical path", what: "what held up the end" },
   { id: "api", analysis: "api", name: "Calls", what: "which calls took CPU time" },
   { id: "stacks", analysis: "stacks", name: "Stacks", what: "which functions took the time" },
-  { id: "memory", analysis: "memory", name: "Memory", what: "who allocated what" },
+  { id: "memory", analysis: "memory", name: "Memory", what: "what allocated memory" },
   { id: "steps", analysis: "steps", name: "Steps", what: "how long each step took" },
 ];
 // Of kernels where their hardware counters were read.
-const COUNTED: Tab = { id: "roofline", analysis: "roofline", name: "Roofline", what: "how close kernels are to what the GPU can do, from hardware counters" };
+const COUNTED: Tab = { id: "roofline", analysis: "roofline", name: "Roofline", what: "how close kernels are to the GPU's peak, from hardware counters" };
 function rooflineOf(page: Page): string { return page.info.counted ? COUNTED.analysis : "perf"; }
 export const FLAME_LIMIT = "2000";
 
@@ -64,7 +64,7 @@ function EventDetails({ page }: { page: Page }) {
         {linked ? <button type="button" onClick={() => follow(page)}>
           {event.call ? "Go to the call that launched it" : "Go to what it launched"}</button> : null}
         <button type="button" onClick={() => page.select(span)}>Select its time</button>
-        <button type="button" onClick={() => page.setText(event.name.slice(0, 200))}>Find all of this name</button>
+        <button type="button" onClick={() => page.setText(event.name.slice(0, 200))}>Find all with this name</button>
         {page.canNote ? <NoteButton page={page} from={span.from} to={span.to} /> : null}
       </div>
     </div>

@@ -15,7 +15,7 @@ export interface Hover { x: number; y: number; title: string; lines: string[] }
 
 interface Drag { x: number; y: number; span: Span; kind: "select" | "move" | "measure"; moved: boolean; from: number }
 
-const SNAP = 6;  // pixels to the begin or end of an event, where the measure takes that
+const SNAP = 6;  // pixels to the start or end of an event, where the measure takes that
 
 function placedAt(scene: Scene, y: number): Placed | undefined {
   const { pinned, free, from } = placedRows(scene);

@@ -198,7 +198,7 @@ function Meaning({ analysis }: { analysis: string }) {
 export function Copy({ text, id, analysis }: { text: string; id?: string; analysis?: string }) {
   const [done, setDone] = useState("");
   const copy = (): void => {
-    navigator.clipboard.writeText(text).then(() => setDone("copied"), () => setDone("cannot copy here: mark the text"));
+    navigator.clipboard.writeText(text).then(() => setDone("copied"), () => setDone("cannot copy here: select the text"));
   };
   return (
     <div class="command">

@@ -84,7 +84,7 @@ export function SqlPage({ page }: { page: Page }) {
   return (
     <div class="sql">
       <section class="part" aria-label="Query" aria-busy={answer.busy === true}>
-        <p class="about">Any question: one statement that reads. <code>sonde query</code> runs the same.</p>
+        <p class="about">One SQL statement that only reads. <code>sonde query</code> runs the same.</p>
         <form onSubmit={(event) => { event.preventDefault(); run(sql); }}>
           <label for="sql">SQL</label>
           <textarea id="sql" rows={6} spellcheck={false} maxLength={20000} value={sql} onInput={(event) => setSql(event.currentTarget.value)}

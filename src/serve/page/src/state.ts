@@ -53,7 +53,7 @@ export class Page {
   compact = false;
   follows = false;
   error = "";
-  said = "";         // for who does not see the canvas
+  said = "";         // for screen readers
   tab = "kernels";
   tabChosen = false;  // by the reader; else it is the table of what stands out most
   gpu = "";          // of the panels; "": all
@@ -320,7 +320,7 @@ export class Page {
     }
   }
 
-  // Keeps the notes beside the trace; somebody else may have written meanwhile.
+  // Keeps the notes beside the trace; another user may have written meanwhile.
   async keep(change: (notes: Note[]) => Note[]): Promise<void> {
     const { trace } = this;
     for (let again = 0; again < 3; ++again) {
@@ -332,7 +332,7 @@ export class Page {
         this.notes = await getJson<Notes>("notes", { trace });
       }
     }
-    this.fail("the notes are being changed by somebody else");
+    this.fail("another user is changing the notes");
   }
 
   // What is outlined: the event or the time of a layer that was clicked, and what belongs to it.

@@ -11,7 +11,7 @@ const MOST_OTHER_BYTES = 5 << 20;   // of each other kind
 export interface LaneTile {
   exact: boolean; rows: number; starts: number; busyNs: number;
   row: Uint32Array; name: Uint32Array;
-  start: Float64Array | Float32Array;     // exact: ns from the tile's begin; else bins
+  start: Float64Array | Float32Array;     // exact: ns from the tile's start; else bins
   duration: Float64Array | Float32Array;
   count?: Uint32Array; bin?: Uint16Array; busy?: Uint16Array;
 }

@@ -51,7 +51,7 @@ function Tools({ page }: { page: Page }) {
       <button type="button" id="compact" aria-pressed={page.compact} onClick={() => { page.compact = !page.compact; page.arrange(); }}>Compact</button>
       {hidden.size > 0 ? <button type="button" id="unhide" onClick={() => { hidden.clear(); page.arrange(); }}>Show {countText(page.hiddenRows)} hidden</button> : null}
       {page.state?.growing ? <button type="button" id="follow" aria-pressed={page.follows} onClick={() => { page.follows = !page.follows; page.changed(); }}>Follow</button> : null}
-      <Legend title="GPU idle:" about="Why the GPUs were idle, of all the time that they were" layer={page.layers.idle} />
+      <Legend title="GPU idle:" about="Why the GPUs were idle, as shares of their idle time" layer={page.layers.idle} />
       <Legend title="Critical path:" about="What the critical path consists of" layer={page.layers["critical-path"]} />
     </div>
   );
