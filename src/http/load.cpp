@@ -29,10 +29,10 @@ Result<Function*> entry(const std::string& library, const char* name) {
 Result<std::unique_ptr<Server>> make_server(const std::string& library, Options options) {
   const bool has_token = options.token.size() >= 32;
   if (!is_loopback_address(options.address) && !(options.for_programs && has_token)) {
-    return make_error(ErrorCode::kInvalidArgument, "not an address of loopback", options.address,
+    return make_error(ErrorCode::kInvalidArgument, "not a loopback address", options.address,
                       options.for_programs
-                          ? "for another one give --token-file"
-                          : "a server is for this machine; from another one use ssh -L");
+                          ? "another address needs --token-file"
+                          : "the server is for this machine; from another machine use ssh -L");
   }
   SONDE_CHECK((has_token || (options.for_programs && options.token.empty())) &&
               options.handler != nullptr);

@@ -14,7 +14,7 @@ namespace {
 using namespace report::columns;
 using report::Kind;
 
-constexpr double kAlmostPeak = 90;  // per cent from which there is nothing more to get from it
+constexpr double kAlmostPeak = 90;  // per cent, from which on nothing more is to be gained
 
 std::optional<Occupancy> occupancy(KernelFigures& figures, const std::string& gpu) {
   const auto vgprs = figures.column("Arch_VGPR");
@@ -26,13 +26,13 @@ std::optional<Occupancy> occupancy(KernelFigures& figures, const std::string& gp
                             whole("SGPR"), whole("LDS_Per_Workgroup"), whole("Workgroup_Size")});
 }
 
-// What a bandwidth that is used up points at.
+// What to try for a kernel that is bound by a bandwidth.
 std::string attempt_for_memory(KernelFigures& figures) {
   const auto hits = figures.mean("L2 Cache Hit Rate");
   if (hits && *hits < 50) {
     return fmt::format(
-        "Move fewer bytes: the L2 has {:.0f} % of what is asked of it (metric {}), so "
-        "tiles that are used again while they are in it, or smaller types, help.",
+        "Move fewer bytes: {:.0f} % of the requests hit the L2 (metric {}), so tiles that are "
+        "reused while they are in it, or smaller types, help.",
         *hits, figures.id("L2 Cache Hit Rate"));
   }
   return "Move fewer bytes: fuse it with the kernels before and after it, or use smaller types.";
@@ -45,46 +45,45 @@ std::string attempt_for(const Resource& resource, KernelFigures& figures) {
     const auto conflicts = figures.mean("LDS Bank Conflicts/Access");
     if (conflicts && *conflicts > 0.1) {
       return fmt::format(
-          "Lay the LDS out without bank conflicts: there are {:.2f} cycles of them "
-          "for each of access (metric {}).",
+          "Lay out LDS without bank conflicts: they take {:.2f} cycles for each cycle of "
+          "access (metric {}).",
           *conflicts, figures.id("LDS Bank Conflicts/Access"));
     }
-    return "Keep what is read from the LDS several times in registers.";
+    return "Keep data that is read from LDS several times in registers.";
   }
   if (bound == "vector instructions") {
     const auto threads = figures.mean("VALU Active Threads");
     if (threads && *threads < 48) {
       return fmt::format(
-          "Let the lanes of a wave take the same way: {:.0f} of 64 are on in a vector "
-          "instruction (metric {}).",
+          "Reduce divergence: {:.0f} of 64 lanes are active in a vector instruction (metric {}).",
           *threads, figures.id("VALU Active Threads"));
     }
     return "Do less work, use packed or matrix instructions, or smaller types.";
   }
   if (bound == "matrix instructions") return "Use smaller types, or less work.";
-  return "Use what is in a cache line together: coalesce accesses, and keep what is used again in "
-         "the LDS or in registers.";
+  return "Coalesce accesses, so that whole cache lines are used, and keep reused data in LDS or in "
+         "registers.";
 }
 
 std::string attempt_for_latency(KernelFigures& figures, const std::string& gpu) {
   const auto fits = occupancy(figures, gpu);
   if (fits && !fits->limiter.empty() && 2 * fits->waves_per_simd <= fits->most_waves) {
     return fmt::format(
-        "Have more waves to switch between: {} let {} of {} be on a SIMD (registers, "
-        "LDS and work group of the kernel).",
+        "Raise occupancy: {} allow {} of {} waves on a SIMD (registers, LDS and work group of the "
+        "kernel).",
         fits->limiter, fits->waves_per_simd, fits->most_waves);
   }
   const auto conflicts = figures.mean("LDS Bank Conflicts/Access");
   if (conflicts && *conflicts > 1) {
     return fmt::format(
-        "Lay the LDS out without bank conflicts: there are {:.2f} cycles of them for "
-        "each of access (metric {}).",
+        "Lay out LDS without bank conflicts: they take {:.2f} cycles for each cycle of "
+        "access (metric {}).",
         *conflicts, figures.id("LDS Bank Conflicts/Access"));
   }
-  return "Have more independent loads in flight: unroll loops, load ahead of use.";
+  return "Keep more independent loads in flight: unroll loops, prefetch.";
 }
 
-// With what it rests on, where it does not say so itself.
+// Adds the evidence, unless the sentence has it.
 std::string resting_on(std::string sentence, const std::string& evidence) {
   const bool says =
       sentence.find("(metric ") != sentence.npos || sentence.find("(registers") != sentence.npos;
@@ -115,7 +114,7 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
   }
   if (!use) {
     advice.bound = "unknown";
-    advice.why = "The counters that would tell what bounds it were not read, or it has no time.";
+    advice.why = "The counters that would show what bounds it were not read, or it has no time.";
     return;
   }
   advice.of_bound = use->percent;
@@ -127,7 +126,7 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
                              use->percent, evidence);
     advice.distance =
         use->percent >= kAlmostPeak
-            ? "There is next to nothing left of that peak."
+            ? "It is practically at that peak."
             : fmt::format("At the peak it would be {:.2f} times as fast.", 100 / use->percent);
     advice.distance = resting_on(std::move(advice.distance), evidence);
     advice.attempt = resting_on(attempt_for(*use->resource, figures), evidence);
@@ -136,7 +135,7 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
   if (!use->not_measured.empty()) {
     advice.bound = "unknown";
     advice.why = fmt::format(
-        "Of what was measured, {} comes nearest to a peak, with {:.0f} % ({}), but {} {} not "
+        "Of what was measured, {} is nearest to its peak, at {:.0f} % ({}), but {} {} not "
         "measured.",
         use->resource->bound, use->percent, evidence, fmt::join(use->not_measured, " and "),
         use->not_measured.size() == 1 ? "was" : "were");
@@ -144,8 +143,7 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
   }
   advice.bound = "latency";
   advice.why = fmt::format(
-      "Bound by latency: of all that was measured, {} comes nearest to a peak, "
-      "with {:.0f} % ({}).",
+      "Bound by latency: of all that was measured, {} is nearest to its peak, at {:.0f} % ({}).",
       use->resource->bound, use->percent, evidence);
   if (use->percent > 0) {
     advice.distance = fmt::format("That peak would allow {:.1f} times the speed ({}).",

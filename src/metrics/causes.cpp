@@ -25,7 +25,7 @@ bool is_of_memory(const Use& use) {
   return bound == "memory bandwidth" || bound == kL2Bandwidth || bound == "L1 bandwidth";
 }
 
-// Up to the share of a peak that counts as using a resource up.
+// Up to the share of a peak that counts as bound.
 double gain_to_busy(double percent) {
   return std::clamp(1 - percent / kBusyPercent, 0.0, kMostSaved);
 }
@@ -48,8 +48,8 @@ std::optional<Cause> scattering_of(KernelFigures& figures) {
   const double each = *lines / *waves;
   return Cause{CauseKind::kUncoalesced, "", std::min(1 - kCompactLines / each, kMostSaved),
                fmt::format("a memory instruction of its waves takes {:.0f} accesses to the vL1D on "
-                           "average, where neighbours share them 16 or fewer "
-                           "(TCP_TOTAL_CACHE_ACCESSES by TA_TOTAL_WAVEFRONTS)",
+                           "average, a coalesced one 16 or fewer (TCP_TOTAL_CACHE_ACCESSES / "
+                           "TA_TOTAL_WAVEFRONTS)",
                            each)};
 }
 
@@ -69,10 +69,8 @@ std::optional<Cause> occupancy_limit_of(KernelFigures& figures, const Use& use) 
 }
 
 Cause memory_of(KernelFigures& figures, const Use& use) {
-  const std::string base = fmt::format(
-      "it moves {:.0f} % of the bytes that the memory can "
-      "({})",
-      use.percent, evidence_of(*use.resource, figures));
+  const std::string base = fmt::format("it uses {:.0f} % of the memory bandwidth ({})", use.percent,
+                                       evidence_of(*use.resource, figures));
   const auto hits = figures.mean("L2 Cache Hit Rate");
   const auto reads = figures.mean("L2-Fabric Read BW"), writes = figures.mean("L2-Fabric Write BW");
   const bool reads_most = reads && writes && *reads >= kReadShare * (*reads + *writes);
@@ -89,7 +87,7 @@ std::optional<Cause> cause_of(KernelFigures& figures, const Advice& advice) {
   if (advice.bound == "launch too small") {
     const double busy = advice.of_bound.value_or(100);
     return Cause{CauseKind::kSmallLaunch, "", std::clamp(1 - busy / 100, 0.0, kMostSaved),
-                 fmt::format("its waves are enough for {:.0f} % of the SIMDs (SQ_WAVES)", busy)};
+                 fmt::format("its waves fill {:.0f} % of the SIMDs (SQ_WAVES)", busy)};
   }
   const auto use = highest_use(figures);
   const auto ns = figures.fact("duration");
@@ -106,8 +104,8 @@ std::optional<Cause> cause_of(KernelFigures& figures, const Advice& advice) {
     if (!use->not_measured.empty()) return std::nullopt;
     if (auto cause = occupancy_limit_of(figures, *use)) return cause;
     return Cause{CauseKind::kLatency, "", gain_to_busy(use->percent),
-                 fmt::format("{} comes nearest to its peak, with {:.0f} % ({})", bound,
-                             use->percent, evidence_of(*use->resource, figures))};
+                 fmt::format("{} is nearest to its peak, at {:.0f} % ({})", bound, use->percent,
+                             evidence_of(*use->resource, figures))};
   }
   if (bound == "memory bandwidth") return memory_of(figures, *use);
   return std::nullopt;

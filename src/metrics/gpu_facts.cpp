@@ -76,7 +76,7 @@ Result<GpuFacts> gpu_facts_of(std::string_view device) {
     }
   }
   return make_error(ErrorCode::kNotFound,
-                    device.empty() ? "the trace does not say which GPU it is of"
+                    device.empty() ? "the trace does not name its GPU"
                                    : "unknown GPU model: " + std::string(device),
                     "--gpu-model", fmt::format("known are {}", fmt::join(models, ", ")));
 }

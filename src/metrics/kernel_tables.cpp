@@ -17,7 +17,7 @@ namespace {
 using namespace report::columns;
 using report::Value;
 
-// Launches of a kernel that take the same.
+// Launches of a kernel with the same resources.
 struct Kind {
   std::string kernel;
   std::string gpu;  // "gfx90a"
@@ -96,7 +96,7 @@ Value place_of(const trace::CodeLine& line) {
 report::Section kernels_section(const std::vector<Sampled>& kernels) {
   report::Section section{
       .key = "kernels",
-      .empty_text = "No program counters were sampled: sonde profile --pc-sample does."};
+      .empty_text = "No program counters were sampled; sonde profile --pc-sample samples them."};
   section.table.add_columns({name("kernel", "Kernel"), integer("gpu", "GPU"),
                              integer("samples", "Samples"), percent("share", "Share"),
                              real("lanes", "Lanes on"), integer("instructions", "Instructions"),
@@ -118,7 +118,7 @@ report::Section kernels_section(const std::vector<Sampled>& kernels) {
 
 // Lines of source, where debug information has them.
 report::Section sources_section(const std::vector<Sampled>& kernels) {
-  report::Section section{.key = "sources", .title = "Lines of source"};
+  report::Section section{.key = "sources", .title = "Source lines"};
   section.table.add_columns({text("source", "Source"), name("kernel", "Kernel"),
                              integer("samples", "Samples"), percent("share", "Of kernel")});
   struct Line {
@@ -166,8 +166,8 @@ report::Section occupancy_section(const trace::KernelFacts& facts) {
   report::Section section{
       .key = "occupancy",
       .empty_text =
-          "The trace has no registers of kernels: sonde record stores them for programs "
-          "of HIP and HSA, and files of rocprof, rocprofv3 and rocpd have them."};
+          "The trace has no kernel registers: sonde record stores them for HIP and HSA programs, "
+          "and files of rocprof, rocprofv3 and rocpd have them."};
   section.table.add_columns(
       {name("kernel", "Kernel"), text("gpu", "GPU"), integer("launches", "Launches"),
        time("total_ns", "Total"), integer("vgprs", "VGPRs"), integer("agprs", "AGPRs"),

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A value with its file; asked for only if gpu_metrics does not tell it.
+// A value with its file; read only if gpu_metrics does not have it.
 struct FileValue {
   Id id;
   KeptFile file;
@@ -65,7 +65,7 @@ class AmdGpuSource : public Source {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(device / "hwmon", error)) {
       const fs::path& hwmon = entry.path();
-      // Newer kernels tell the power of the moment instead of an average.
+      // Newer kernels report the current power instead of an average.
       if (!add(Id::kGpuPower, hwmon / "power1_average", 1e-6)) {
         add(Id::kGpuPower, hwmon / "power1_input", 1e-6);
       }
@@ -101,7 +101,7 @@ class AmdGpuSource : public Source {
   void read_table(Round& round, Card& card, Selection& told) {
     const auto bytes = card.table.read();
     if (!bytes) {
-      // Old cards do not have it; the files tell most.
+      // Old cards do not have it; the files have most values.
       card.has_table = card.table.error() == EBUSY || card.table.error() == EAGAIN;
       if (card.table.error() == EACCES || card.table.error() == EPERM) {
         round.missing("gpu", card.table.path(), card.table.error());

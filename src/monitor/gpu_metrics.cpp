@@ -151,8 +151,8 @@ void GpuMetricsTable::visit(const Visitor& visitor) const {
 
 GpuMetrics summary_of(const GpuMetricsTable& table) {
   GpuMetrics metrics;
-  // Of APUs, the temperatures, powers and activities have other units in every driver, and are had
-  // from the files beside.
+  // For APUs, the units of temperatures, powers and activities differ between drivers, so these
+  // come from other files.
   if (table.version()[0] == '1') {
     metrics.edge_c = real(table.number("temperature_edge"));
     metrics.junction_c = real(table.number("temperature_hotspot"));
@@ -163,7 +163,7 @@ GpuMetrics summary_of(const GpuMetricsTable& table) {
     metrics.power_w = real(table.number("average_socket_power"));
     if (!metrics.power_w) metrics.power_w = real(table.number("curr_socket_power"));
   }
-  // Of the fastest die; where the current clock is not told, the average.
+  // The fastest die's clock; if the current clock is missing, the average.
   metrics.sclk_mhz = real(table.largest("current_gfxclk"));
   metrics.mclk_mhz = real(table.number("current_uclk"));
   if (!metrics.sclk_mhz) metrics.sclk_mhz = real(table.number("average_gfxclk_frequency"));

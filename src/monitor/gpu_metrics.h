@@ -16,14 +16,14 @@ namespace sonde::monitor {
 // A table whose every field can be asked for. Holds no copy of the bytes.
 class GpuMetricsTable {
  public:
-  // An error says what it is instead: cut off, or of which unknown version.
+  // An error says what it is instead: cut off, or an unknown version.
   static Result<GpuMetricsTable> read(std::string_view bytes);
 
   std::string version() const;  // "1.3"
   // A number as it stands there; nullopt if the version has no such field or the card no value.
   // `partition` is -1 for what stands before or after the partitions.
   std::optional<uint64_t> number(std::string_view field, int index = 0, int partition = -1) const;
-  // The numbers of a field of which there is a value.
+  // The numbers of a field that have a value.
   uint64_t sum(std::string_view field) const;
   std::optional<uint64_t> largest(std::string_view field) const;
   // Every number, those without a value too.

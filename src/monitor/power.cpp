@@ -24,7 +24,7 @@ class PowerSource : public Source {
         continue;
       }
       int64_t used_uj = *energy_uj - zone.last_uj;
-      if (used_uj < 0) used_uj += zone.range_uj;  // the counter has begun anew
+      if (used_uj < 0) used_uj += zone.range_uj;  // the counter has wrapped
       const int64_t span_ns = round.now_ns - zone.last_ns;
       if (zone.last_ns != 0 && span_ns > 0 && used_uj >= 0) {
         const double watts = 1e3 * static_cast<double>(used_uj) / static_cast<double>(span_ns);

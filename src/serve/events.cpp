@@ -113,7 +113,7 @@ std::string api_json(const View& view, const Placed& placed) {
   std::string json = fmt::format("{{{}, \"domain\": {}", basics_json(view, false, placed), domain);
   const uint32_t launched = view.index.api_op_count[row];
   if (launched == 0) return json + "}\n";
-  // Those of one call are near each other.
+  // Operations of one call are near each other.
   std::string operations;
   const auto& op_api = view.index.op_api;
   size_t found = 0, op = view.index.api_op[row];

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMostNotes = 500;
 constexpr size_t kMostText = 2000;      // bytes of one
-constexpr size_t kMostBytes = 4 << 20;  // of the file: more is none of ours
+constexpr size_t kMostBytes = 4 << 20;  // of the file: a larger one is not ours
 
 struct Note {
   int64_t from_ns = 0, to_ns = 0;
@@ -40,7 +40,7 @@ Result<std::string> read_file(const std::string& path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       static_cast<size_t>(status.st_size) > kMostBytes) {
-    return make_error(ErrorCode::kBadData, "is no file of notes", path);
+    return make_error(ErrorCode::kBadData, "is not a notes file", path);
   }
   std::string bytes(static_cast<size_t>(status.st_size), '\0');
   size_t got = 0;
@@ -54,7 +54,7 @@ Result<std::string> read_file(const std::string& path) {
   return bytes;
 }
 
-// Tells lists apart; nobody is kept out by it.
+// Tells lists apart; no protection.
 std::string version_of(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -77,7 +77,7 @@ bool read_note(simdjson::dom::element from, Note& note) {
 
 Result<std::vector<Note>> notes_of(simdjson::dom::element document, const std::string& on) {
   const Error error = wrong_ask(
-      fmt::format("is no list of at most {} notes with from_ns, to_ns and a text of 1 to {} "
+      fmt::format("is not a list of at most {} notes with from_ns, to_ns and a text of 1 to {} "
                   "bytes",
                   kMostNotes, kMostText),
       on);
@@ -115,7 +115,7 @@ http::Answer answer_of(const std::vector<Note>& notes, const std::string& bytes,
           {}};
 }
 
-// In one step, so that whoever reads meanwhile sees the one list or the other.
+// In one step, so that a reader meanwhile sees the one list or the other.
 Status replace_file(const std::string& path, const std::string& bytes) {
   if (bytes.empty()) {
     if (::unlink(path.c_str()) == 0 || errno == ENOENT) return ok_status();
@@ -124,7 +124,7 @@ Status replace_file(const std::string& path, const std::string& bytes) {
   std::string made = path + ".XXXXXX";
   UniqueFd fd(::mkostemp(made.data(), O_CLOEXEC));
   if (!fd.valid()) return errno_error("notes cannot be written beside the trace", path, errno);
-  (void)!::fchmod(fd.get(), 0644);  // as a trace: whoever can read the one can read the other
+  (void)!::fchmod(fd.get(), 0644);  // like a trace: readers of the one can read the other
   const ssize_t wrote = ::write(fd.get(), bytes.data(), bytes.size());
   int code = wrote < 0 ? errno : ENOSPC;
   if (static_cast<size_t>(wrote) == bytes.size()) {
@@ -140,7 +140,7 @@ Result<std::vector<Note>> parse(const std::string& bytes, const std::string& pat
   simdjson::dom::parser parser;
   simdjson::dom::element document;
   if (parser.parse(bytes).get(document) != simdjson::SUCCESS) {
-    return make_error(ErrorCode::kBadData, "is no file of notes", path, "move it out of the way");
+    return make_error(ErrorCode::kBadData, "is not a notes file", path, "move it out of the way");
   }
   auto notes = notes_of(document, path);
   if (!notes) {
@@ -165,14 +165,14 @@ http::Answer write_notes(const std::string& trace_path, const std::string& body)
   std::string_view version;
   if (parser.parse(body).get(document) != simdjson::SUCCESS ||
       document["version"].get(version) != simdjson::SUCCESS) {
-    return refusal(wrong_ask("is no JSON with a version and notes", "body"));
+    return refusal(wrong_ask("is not JSON with a version and notes", "body"));
   }
   const auto notes = notes_of(document, "body");
   if (!notes) return refusal(notes.error());
   const std::string path = path_of(trace_path);
   const auto known = read_file(path);
   if (!known) return refusal(known.error());
-  const auto there = parse(*known, path);  // what is none of ours is not overwritten
+  const auto there = parse(*known, path);  // a file that is not ours is not overwritten
   if (!there) return refusal(there.error());
   if (version_of(*known) != version) {
     return {409, kJson, "{\"error\": \"the notes were changed meanwhile; read them again\"}\n", {}};

@@ -25,7 +25,7 @@ Result<bool> flag_of(Taken& taken, const char* name) {
 Result<std::string> one_of(Taken& taken, const char* name, const std::vector<std::string>& values) {
   const std::string value = taken.text(name).value_or(values.front());
   if (std::find(values.begin(), values.end(), value) != values.end()) return value;
-  return wrong_option(name, "'" + value + "' is none of its values");
+  return wrong_option(name, "'" + value + "' is not one of its values");
 }
 
 Result<report::Report> info_of(const Source& source, Taken& taken) {

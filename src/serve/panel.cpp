@@ -22,7 +22,7 @@ Result<analysis::Parameters> parameters_of(const analysis::Analysis& analysis, T
     const bool allowed =
         option.choices.empty() ||
         std::find(option.choices.begin(), option.choices.end(), *value) != option.choices.end();
-    if (!allowed) return wrong_option(option.name, "'" + *value + "' is none of its values");
+    if (!allowed) return wrong_option(option.name, "'" + *value + "' is not one of its values");
     parameters.set(option.name, *value);
   }
   return parameters;

@@ -78,7 +78,7 @@ class TracesInThread : public Traces {
                    importers::find_importer(slot.source.path, slot.source.as));
       slot.is_rpd = found.importer == nullptr;
       if (found.source) {  // it can be read only once, which was begun
-        return make_error(ErrorCode::kInvalidArgument, "is no regular file", slot.source.path,
+        return make_error(ErrorCode::kInvalidArgument, "is not a regular file", slot.source.path,
                           "sonde import makes an .rpd of it");
       }
       if (slot.is_rpd) SONDE_TRY(store::Reader::open(slot.source.path));
@@ -123,7 +123,7 @@ class TracesInThread : public Traces {
   void look_for_growth(size_t trace, Slot& slot) {
     if (!slot.is_rpd) return;
     const auto key = timeline::key_of(slot.source.path);
-    if (!key) return;  // what is gone stays as it was
+    if (!key) return;  // a deleted file keeps its last state
     {
       const std::lock_guard lock(slot.mutex);
       const int64_t now_ns = monotonic_now_ns();
@@ -201,7 +201,7 @@ class TracesInThread : public Traces {
     slot.progress.what = "opening";
     SONDE_ASSIGN(store::Reader reader, store::Reader::open(slot.source.path));
     SONDE_ASSIGN(UniqueFd index, build(slot, key, reader, opened));
-    // A trace that was written meanwhile has an index of no certain state.
+    // If the trace was written meanwhile, it is unknown which state the index has.
     const auto now = timeline::key_of(slot.source.path);
     const bool still = now.ok() && *now == key;
     if (still && opened.index.bytes >= kWorthKeeping) made = std::move(index);
@@ -223,7 +223,7 @@ class TracesInThread : public Traces {
         });
   }
 
-  // By way of an .rpd that is gone when this ends, but for the connections to it.
+  // By way of an .rpd that is deleted when this ends; only the connections to it remain.
   Status index_imported(Slot& slot, const FileKey& key, Opened& opened) {
     slot.progress.what = "importing";
     SONDE_ASSIGN(const TemporaryDirectory directory, TemporaryDirectory::create());

@@ -122,7 +122,7 @@ void write_all(int fd, std::string_view bytes) {
 // Forks a worker for each job that comes with a socket to answer on, until the server is gone.
 [[noreturn]] void help(int jobs, Job job, const WorkLimits& limits) {
   ::prctl(PR_SET_NAME, "sonde-workers");
-  std::signal(SIGCHLD, SIG_IGN);  // nobody waits for them
+  std::signal(SIGCHLD, SIG_IGN);  // no one waits for them
   std::signal(SIGINT, SIG_IGN);   // Ctrl-C is the server's; it closes the socket
   std::string text(kMostJob, '\0');
   for (;;) {
@@ -196,7 +196,7 @@ Result<Workers> Workers::start(Job job, const WorkLimits& wanted) {
   const pid_t helper = ::fork();
   if (helper < 0) return errno_error("no process for analyses", "sonde serve", errno);
   if (helper == 0) {
-    // Forked again, so that it is no child whose end the server would have to wait for.
+    // Forked twice, so that the server does not have to wait for it.
     if (::fork() != 0) ::_exit(0);
     ours.reset();
     help(theirs.get(), job, limits);

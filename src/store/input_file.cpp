@@ -76,8 +76,8 @@ Result<std::string_view> read_piece(int fd, std::vector<char>& room, const std::
   }
 }
 
-// By its own loop and not by gzread(), which since zlib 1.3.2 does not tell that the checksum at
-// the end is missing.
+// In a loop of its own, not by gzread(), which since zlib 1.3.2 does not report a missing checksum
+// at the end.
 Status unpack_gzip(const std::string& from, const std::string& to) {
   SONDE_ASSIGN(const UniqueFd input, open_for(from, O_RDONLY));
   SONDE_ASSIGN(const UniqueFd output, open_for(to, O_WRONLY | O_CREAT | O_EXCL));

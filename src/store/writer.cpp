@@ -85,7 +85,7 @@ struct Writer::Impl {
     if (!status && !error) error = std::move(status).error();
   }
 
-  // After an error SQLite may have rolled back; rows that came later alone would make no sense.
+  // After an error SQLite may have rolled back; later rows alone would be inconsistent.
   template <typename Rows, typename... Values>
   void add(Rows& table, const Values&... values) {
     if (error) return;

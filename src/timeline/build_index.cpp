@@ -105,7 +105,7 @@ class IndexBuilder {
     for (ApiRecord& api : apis) ++lanes_[api.lane += first[api.thread]].events;
   }
 
-  // Of GPUs with more than one lane. Which one an operation gets is told again when it is filled.
+  // For GPUs with more than one lane. Filling a lane chooses the same one again.
   void choose_packed_lanes(Rows& rows) {
     std::map<int64_t, size_t> lanes;  // by GPU
     for (const Track& track : tracks_) {

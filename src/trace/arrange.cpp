@@ -215,8 +215,8 @@ void add_skip_warnings(Trace& trace) {
   add(trace.changed.bad_apis, " API calls end before they start and count as zero long");
 }
 
-// A clock that was set, or a time that was never filled in, leaves a hole next to which all else is
-// nothing. The figures stand, but a reader must know.
+// A clock that was set, or a time that was never filled in, leaves a hole that dwarfs everything
+// else. The figures stand, but the reader must know.
 template <typename Table>
 void warn_of_jump(const Table& table, const char* what, Trace& trace) {
   constexpr int64_t kLongHole = 3'600'000'000'000;  // an hour
@@ -237,7 +237,7 @@ void warn_of_jump(const Table& table, const char* what, Trace& trace) {
   if (longest < kLongHole || longest / kMuchLonger < rest) return;
   trace.warnings.push_back("times jump: nothing happens for " + format_duration(longest) +
                            " after the first " + format_count(at) + what +
-                           ", as if the clock had been set; --from and --to choose a side");
+                           ", as if the clock had been set; choose one side with --from or --to");
 }
 
 }  // namespace

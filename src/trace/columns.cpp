@@ -113,7 +113,7 @@ void complete_kinds(const std::vector<NameId>& category, Trace& trace) {
   }
 }
 
-// RPD's recorders write operators as markers; their text tells.
+// RPD's recorders write operators as markers; their text shows it.
 void find_operators_among_markers(Trace& trace) {
   Apis& apis = trace.apis;
   std::vector<int8_t> is_operator(trace.names.size(), -1);
@@ -217,7 +217,7 @@ std::string list_of(const std::set<int64_t>& numbers) {
   return list;
 }
 
-// An answer about a GPU or rank that is not there is as empty as one about an idle one.
+// Without this warning, the answer for a missing GPU or rank would look like that for an idle one.
 void warn_of_no_such(const Request& request, const Raw& raw, Trace& trace) {
   if (request.gpu && request.ops && raw.gpus.count(*request.gpu) == 0) {
     const std::string list = list_of(raw.gpus);
@@ -233,7 +233,7 @@ void warn_of_no_such(const Request& request, const Raw& raw, Trace& trace) {
   if (ranks.count(*request.rank) != 0) return;
   const std::string list = list_of(ranks);
   trace.warnings.push_back("no rank " + std::to_string(*request.rank) + " in the file; " +
-                           (list.empty() ? "it does not say of ranks" : "it has rank " + list));
+                           (list.empty() ? "it names no ranks" : "it has rank " + list));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ extern const char* const kCommunicationText;  // communication.txt
 
 namespace {
 
-// Built in, and what the user adds.
+// The built-in words and those that the user adds.
 CommunicationWords all_words() {
   CommunicationWords words;
   words.add(kCommunicationText);

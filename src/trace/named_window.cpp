@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kOption = "--window";
 
 Error wrong(const std::string& text) {
-  return make_error(ErrorCode::kInvalidArgument, "'" + text + "' names no window", kOption,
+  return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is not a window", kOption,
                     "like marker:REGEX, marker:REGEX#2, kernel:REGEX, step:3, step:3..5 or "
                     "launched:3");
 }
@@ -50,7 +50,7 @@ std::vector<int64_t> numbers_of(const std::vector<Step>& steps) {
   return tells ? by_name : by_place;
 }
 
-// "ProfilerStep#6" is not the sixth: it is meant as it is.
+// "ProfilerStep#6" is not the sixth: it is taken literally.
 bool has_number(const std::string& name) {
   const size_t hash = name.rfind('#');
   return hash != name.npos && hash + 1 < name.size() && number_of(name.substr(hash + 1));

@@ -41,7 +41,7 @@ struct Sequence {
   std::vector<size_t> ops;
 };
 
-// What comes again and again, as places in a sequence.
+// What repeats, as places in a sequence.
 struct Loop {
   size_t period = 0;
   struct Turn {
@@ -150,7 +150,7 @@ Steps steps_of_period(const Trace& trace) {
       continue;
     }
     found.of_device = true;
-    found.source = fmt::format("{} kernels that come again {} times on GPU {}", loop.period,
+    found.source = fmt::format("{} kernels that repeat {} times on GPU {}", loop.period,
                                loop.turns.size(), gpu);
   }
   if (others != 0) {
@@ -188,7 +188,7 @@ size_t period_of(std::span<const NameId> sequence) {
   }
   const auto tail = static_cast<std::ptrdiff_t>(found);
   const bool is_one = std::all_of(end - tail, end, [&](NameId name) { return name == end[-1]; });
-  return is_one ? 0 : found;  // one kernel again and again is no step
+  return is_one ? 0 : found;  // one kernel that repeats is not a step
 }
 
 std::vector<Row> step_of_ops(const Trace& trace, const Steps& steps) {

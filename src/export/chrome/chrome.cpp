@@ -200,8 +200,8 @@ void ChromeWriter::silent_threads() {
   }
 }
 
-// The place of an event that is no slice. A thread that only such events name is told of here, if
-// its number is another one in the file.
+// The place of an event that is not a slice. A thread that only such events name is described here,
+// if its number in the file is another.
 ChromeWriter::Place ChromeWriter::place_of(int64_t pid, int64_t tid) {
   const int64_t shown = numbers_.tid(pid, tid);
   if (shown != tid && named_.count({pid, tid}) == 0) thread_name({pid, tid, {}}, shown, 0);
@@ -247,7 +247,7 @@ void ChromeWriter::samples() {
 }
 
 void ChromeWriter::other_flows() {
-  std::map<std::string, int64_t, std::less<>> numbers;  // of ids that are none
+  std::map<std::string, int64_t, std::less<>> numbers;  // of ids that are not numbers
   for (const FlowEnd& end : facts_.flows) {
     const Place place = place_of(end.pid, end.tid);
     std::optional<int64_t> id = parse_int(end.id);

@@ -128,7 +128,7 @@ Status write_text(const std::vector<Row>& rows, const std::string& path) {
   return sink.finish();
 }
 
-// Of a name, never 0, which is the root's; and of a path, by those of the names on it.
+// The hash of a name, never 0, which is the root's; a path's is made of those of its names.
 uint64_t hash_of(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const unsigned char c : name) hash = (hash ^ c) * 0x100000001b3;

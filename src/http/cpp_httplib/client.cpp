@@ -15,7 +15,7 @@ Result<std::string> with_client(const std::string& url, const std::string& token
   const size_t slash = host == url.npos ? url.npos : url.find('/', host + 3);
   const std::string path = slash == url.npos ? "/" : url.substr(slash);
   httplib::Client client(url.substr(0, slash));
-  if (!client.is_valid()) return make_error(ErrorCode::kInvalidArgument, "is no URL", url);
+  if (!client.is_valid()) return make_error(ErrorCode::kInvalidArgument, "is not a URL", url);
   client.set_connection_timeout(kWaitSeconds);
   client.set_read_timeout(kWaitSeconds);
   client.set_write_timeout(kWaitSeconds);

@@ -54,7 +54,7 @@ Status read(Source& source, Sink& sink, Tally& tally) {
     return sink.status();
   }));
   Frame frame = parse_frame(windows.frame());
-  if (!windows.complete()) frame.broken = false;  // the missing end is said already
+  if (!windows.complete()) frame.broken = false;  // the missing end is reported already
   take_problems_of_file(windows, frame, source, tally);
   reader.finish(std::move(frame));
   return ok_status();

@@ -87,7 +87,7 @@ class Reader {
     if (other_lines_ > 0) {
       tally_.remark(fmt::format("{} lines are not MIOpen's", other_lines_));
     }
-    tally_.remark("this log has no times: entries stand a microsecond apart for each line");
+    tally_.remark("this log has no times: entries are placed one microsecond apart per line");
     return sink_.status();
   }
 

@@ -78,7 +78,8 @@ void PerfettoReader::take(std::string_view bytes, const PerfettoPackets& packets
   if (!defaults.empty()) sequence.set_defaults(defaults);
   if (!interned.empty()) sequence.intern(interned, model_.pool);
   if ((flags & kNeedsState) != 0 && !sequence.cleared) {
-    tally_.skip("packets that need what the file does not have of their sequence", packets.place());
+    tally_.skip("packets that need data of their sequence that the file does not have",
+                packets.place());
     return;
   }
   // Snapshots first: they may set the clock that the packet's own time is in.
@@ -320,7 +321,7 @@ void PerfettoReader::extra_counters(std::string_view message, const Packet& pack
 void PerfettoReader::finish(const std::string& path) {
   uint64_t unknown = 0;
   for (const auto& [id, sequence] : sequences_) unknown += sequence.unknown_iids;
-  tally_.repair("texts that the file refers to and does not have", path, unknown);
+  tally_.repair("texts that the file refers to but does not have", path, unknown);
   tally_.repair("texts that are not valid UTF-8", path, model_.pool.repaired());
 }
 

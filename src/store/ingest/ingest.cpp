@@ -279,7 +279,7 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
     case wire::RecordType::kLaunchStack:
       return impl.launch_stack(process, ring, record);
     default:
-      return drop("records", "of no known kind", 1);
+      return drop("records", "of an unknown kind", 1);
   }
 }
 

@@ -23,7 +23,7 @@ std::string unfinished_text(const std::string& path, const std::string& session)
       "the recording is not finished: these are the events that have arrived so far ";
   std::error_code error;
   if (session.empty() || !std::filesystem::exists(session + "/control", error)) {
-    return some + "(the session directory with the others is not here any more: " + session + ")";
+    return some + "(the session directory with the others is gone: " + session + ")";
   }
   if (wire::is_being_read(session)) return some + "(it still runs)";
   return some + "(sonde recover " + path + " finishes it)";

@@ -22,7 +22,7 @@ constexpr std::string_view kKnownTables[] = {
     "sonde_op_detail",   "sonde_diagnostic", "sonde_unfinished", "sonde_ingest",
     "sonde_counter",     "sonde_op_args",    "sonde_flow",       "sonde_code_object",
     "sonde_kernel_code", "sonde_graph_op"};
-// Of RPD, in some flavour. ktop ranks by the time of the call, not of the kernel.
+// RPD's views, in any flavour. ktop ranks by the time of the call, not of the kernel.
 constexpr std::string_view kRpdViews[] = {"api",        "op",      "busy",           "top",  "ktop",
                                           "kernel",     "copy",    "copyop",         "napi", "nop",
                                           "stackframe", "counter", "counter_summary"};
