@@ -31,7 +31,7 @@ USERMODE = Front("omnistat-usermode", "omnistat-usermode --start [--interval SEC
                       --pushinterval MIN  nothing  differs: nothing is pushed: the file grows all the time""")})
 
 QUERY = Front("omnistat-query", "omnistat-query --job ID [--export DIR]",
-              "Prints the card of a job from omnistat-ID in this folder, as sonde job-report does.",
+              "Summarises a job from omnistat-ID in this folder, as sonde job-report does.",
               {"What": options_of("""
                   --job ID  the job
                   --interval SEC  nothing  differs: each look counts for the time until the next

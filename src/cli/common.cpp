@@ -74,7 +74,7 @@ Options:
 --name REGEX  only names in which this extended regular expression is found [all]
 --gpu N  only this GPU [all]
 --rank N  only what this rank launched [all]
---all  all recordings of yours on this machine
+--all  all your recordings on this machine
 --proc-root DIR  look here instead of in /proc [/proc]
 --sys-root DIR  look here instead of in /sys [/sys]
 --nvml FILE  the library for NVIDIA GPUs [libnvidia-ml.so.1]
@@ -84,7 +84,7 @@ constexpr const char* kWindowOptions = "--as --from --to --window";
 constexpr const char* kReportOptions =
     "--format --limit --sort --full-names --exact --table --explain";
 
-// With what is known at run time only.
+// Options whose choices are known only at run time.
 Command shared_command() {
   Command shared = read_command(kShared, {});
   for (Option& option : shared.options) {
@@ -100,7 +100,7 @@ const Command& shared() {
   return kCommand;
 }
 
-// What --limit says: the default is for people only, so that scripts get every row.
+// What --limit says: only formats for people have a default limit; scripts get every row.
 Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& renderer,
                          size_t rows_for_people) {
   SONDE_ASSIGN(const auto given, whole_number(arguments, "limit"));
@@ -126,7 +126,7 @@ analysis::Parameters parameters_of(const analysis::Analysis& analysis, const Arg
   return parameters;
 }
 
-// RPD's own figures, as its view in the file gives them: no window, no filter.
+// RPD's own figures, from its view in the file: no window, no filter.
 Result<int> print_rpd_view(const analysis::Analysis& analysis, const Arguments& arguments) {
   for (const char* option : {"from", "to", "window", "kernel", "gpu", "rank", "sort", "table"}) {
     if (arguments.value(option)) {

@@ -30,10 +30,10 @@ Result<std::vector<std::string>> chosen_gpus(const Arguments& arguments, bool so
   if (gpus.empty()) gpus = gpus_of_this_machine();
   if (!gpus.empty()) return gpus;
   return make_error(ErrorCode::kNotFound, "no AMD GPU is visible here", "",
-                    "--gpu gfx90a says for which to plan; --softgpu runs without one");
+                    "--gpu gfx90a plans for that GPU; --softgpu runs without one");
 }
 
-// What --counter names. A name that nobody knows is an error.
+// What --counter names. An unknown name is an error.
 Result<Names> named_counters(const Arguments& arguments, const metrics::Catalogue& catalogue) {
   Names names;
   for (const std::string& text : arguments.values("counter")) {
@@ -86,7 +86,7 @@ std::vector<std::string> gpus_of_this_machine(const std::string& sys_root) {
 Status check_gpu_access() {
   constexpr const char* kDriver = "/dev/kfd";
   if (::access(kDriver, F_OK) != 0 || ::access(kDriver, R_OK | W_OK) == 0) return ok_status();
-  return make_error(ErrorCode::kUnsupported, "may not be opened, so no kernel can be counted",
+  return make_error(ErrorCode::kUnsupported, "cannot be opened, so no kernel can be counted",
                     kDriver, "add yourself to group render");
 }
 

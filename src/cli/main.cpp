@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   try {
     return sonde::cli::run(words);
   } catch (const std::bad_alloc&) {
-    sonde::cli::print_error_line("out of memory (a part of the trace: --from, --to)");
+    sonde::cli::print_error_line("out of memory (--from and --to read a part of the trace)");
   } catch (const std::exception& error) {
     sonde::cli::print_error_line(std::string("unexpected failure: ") + error.what());
   }

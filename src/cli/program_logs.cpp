@@ -70,7 +70,7 @@ void ProgramLogs::append_to(const record::Outcome& outcome, bool quiet) const {
     }
   }
   if (hip_ && !any_of_hip && !quiet) {
-    print_error_line("HIP wrote no log: the program did not use it");
+    print_error_line("HIP wrote no log: the program did not use HIP");
   }
 }
 

@@ -22,7 +22,7 @@ Result<std::string> import_url(const std::string& url, const std::string& node) 
   const bool known = url.starts_with("http://") || url.starts_with("https://");
   const size_t host = known ? url.find("://") + 3 : url.size();
   if (host >= url.size() || url[host] == '/') {
-    return make_error(ErrorCode::kInvalidArgument, "'" + url + "' is no URL", "--push",
+    return make_error(ErrorCode::kInvalidArgument, "'" + url + "' is not a URL", "--push",
                       "give one like http://127.0.0.1:8428");
   }
   const size_t slash = url.find('/', host);
@@ -35,7 +35,7 @@ void PushQueue::push(std::string text) {
   for (; waiting_.size() > most_; waiting_.pop_front()) ++lost_;
   while (!waiting_.empty()) {
     if (auto sent = send_(waiting_.front()); !sent) {
-      if (!failing_) print_error_line(sent.error().to_line() + "; it is tried again");
+      if (!failing_) print_error_line(sent.error().to_line() + "; will retry");
       failing_ = true;
       return;
     }
@@ -43,7 +43,7 @@ void PushQueue::push(std::string text) {
   }
   if (failing_) {
     print_error_line(lost_ == 0 ? "pushing works again, and nothing was lost"
-                                : fmt::format("pushing works again; {} looks were lost", lost_));
+                                : fmt::format("pushing works again; {} readings were lost", lost_));
   }
   failing_ = false;
   lost_ = 0;

@@ -10,8 +10,7 @@ Status check_roots(const Arguments& arguments) {
     const auto root = arguments.value(name);
     std::error_code error;
     if (!root || std::filesystem::is_directory(*root, error)) continue;
-    return make_error(ErrorCode::kNotFound,
-                      std::string("there is no such folder, which --") + name + " names", *root,
+    return make_error(ErrorCode::kNotFound, std::string("no such folder for --") + name, *root,
                       "in a container, mount the host's under this name");
   }
   return ok_status();

@@ -17,7 +17,7 @@ namespace sonde::cli {
 
 namespace {
 
-constexpr double kHoldsS = 300;  // a value without a next one, as Prometheus has it
+constexpr double kHoldsS = 300;  // of a value without a next one, as in Prometheus
 
 struct Series {
   std::map<std::string, std::string> labels;
@@ -66,8 +66,8 @@ Result<std::vector<Series>> parse(const std::string& answer, const std::string& 
       found.push_back(std::move(series));
     }
   } catch (const simdjson::simdjson_error& error) {
-    return make_error(ErrorCode::kBadData, fmt::format("answers something else: {}", error.what()),
-                      url, "it has to be a Prometheus or a VictoriaMetrics");
+    return make_error(ErrorCode::kBadData, fmt::format("unexpected answer: {}", error.what()), url,
+                      "give the URL of a Prometheus or VictoriaMetrics server");
   }
   return found;
 }
@@ -177,8 +177,9 @@ Result<watch::Job> scraped_job(const std::string& server_url, const std::string&
   }
   std::erase_if(nodes, [](const auto& node) { return node.second.end_s < node.second.begin_s; });
   if (nodes.empty()) {
-    return make_error(ErrorCode::kNotFound, "the server has nothing of it in the last " + since,
-                      "job " + id, "--since says how far back to look");
+    return make_error(ErrorCode::kNotFound,
+                      "the server has no metrics of it from the last " + since, "job " + id,
+                      "--since says how far back to look");
   }
   watch::Job job;
   job.id = id;

@@ -15,7 +15,7 @@ constexpr size_t kGap = 2;
 
 using Row = std::vector<std::string>;
 
-// Characters, of which "°" has two bytes.
+// Counts characters: "°" has two bytes.
 size_t width_of(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;

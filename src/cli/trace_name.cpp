@@ -13,7 +13,7 @@ Status check_trace_name(const std::string& path) {
   const exporting::Exporter* exporter = exporting::exporter_of_name(path);
   if (exporter == nullptr || exporting::is_database(*exporter)) return ok_status();
   return make_error(
-      ErrorCode::kInvalidArgument, "a trace is an .rpd file, and this is the name of another kind",
+      ErrorCode::kInvalidArgument, "a trace is an .rpd file, but this name is one of another kind",
       path, fmt::format("-o NAME.rpd, and then sonde export NAME.rpd -o {}", shell_word(path)));
 }
 

@@ -66,7 +66,7 @@ Result<Workload> open_workload(const Arguments& arguments, const std::string& pa
   }
   if (window.given()) {
     return make_error(ErrorCode::kInvalidArgument,
-                      "a folder of rocprof-compute has no time of which to take a part", path,
+                      "a rocprof-compute folder has no times, so no window", path,
                       "--dispatch chooses dispatches of it");
   }
   return metrics::open_workload_folder(path);

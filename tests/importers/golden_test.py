@@ -132,7 +132,7 @@ def check_launches(check, database, golden):
     launch = golden["launch"]
     check.equal("operations with a call", len(links), launch["gpu_ops_with_runtime"])
     check.equal("operations without", total - len(links), launch["gpu_ops_without_runtime"])
-    check.equal("delays from the begin of calls", sum(link[2] for link in links),
+    check.equal("delays from the start of calls", sum(link[2] for link in links),
                 launch["delay_from_call_begin_sum_ns"])
     check.equal("delays from the end of calls", sum(link[3] for link in links),
                 launch["delay_from_call_end_sum_ns"])

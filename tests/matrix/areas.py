@@ -56,7 +56,7 @@ AREAS = (
          script="/usr/bin/python3 tests/e2e/run.py tests/e2e/soak/torch.toml"),
     Area("exchange", "import and export of other tools' formats", 900,
          tests=r"^(e2e\.(import|import_rocm|exchange)|export\..*|import\.[a-z_]*)$"),
-    Area("programs", "programs of Debian that nobody here wrote, recorded and not", 1800,
+    Area("programs", "programs of Debian, recorded and not", 1800,
          script="/usr/bin/python3 tests/e2e/run.py tests/e2e/soak/programs.toml"),
     Area("demo", "./dev demo", 900, script="./dev demo"),
 )

@@ -185,7 +185,7 @@ class Asked(ExporterCase):
     def test_what_is_refused_at_the_start(self):
         short = self.folder / "short"
         short.write_text("secret")
-        for words, said in [(["--address", "0.0.0.0"], "for another one give --token-file"),
+        for words, said in [(["--address", "0.0.0.0"], "another address needs --token-file"),
                             (["--token-file", str(short)], "holds no token of 32 or more characters"),
                             (["--token-file", str(self.folder / "none")], "cannot be read"),
                             (["--port", "70000"], "not a number from 0 to 65535")]:
@@ -264,7 +264,7 @@ class Asked(ExporterCase):
             for _ in range(2):
                 for _ in self.load(exporter):
                     slow = []
-                    for number in range(16):  # half a request, and answers that nobody reads
+                    for number in range(16):  # half a request, and answers that are not read
                         one = socket.socket()
                         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
                         one.connect(("127.0.0.1", exporter.port))
@@ -340,7 +340,7 @@ class Server(ExporterCase):
         made = subprocess.run([self.sonde, "job-report", "--from", f"http://127.0.0.1:{port}", "--job", "no"],
                               capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
         self.assertEqual(made.returncode, 1)
-        self.assertIn("job no: the server has nothing of it in the last 7d", made.stderr)
+        self.assertIn("job no: the server has no metrics of it from the last 7d", made.stderr)
 
 
 @unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed")
@@ -402,7 +402,7 @@ class Push(Server):
             time.sleep(0.05)
         text = self.end(pushing)
         self.assertEqual(len(text.splitlines()), 2, text)
-        self.assertIn("refuses it with status 503; it is tried again", text)
+        self.assertIn("refuses it with status 503; will retry", text)
         self.assertIn("pushing works again, and nothing was lost", text)
         self.assertEqual({(path, token) for path, token, _ in server.got},
                          {(f"/api/v1/import/prometheus?extra_label=instance={socket.gethostname()}", f"Bearer {TOKEN}")})
@@ -422,7 +422,7 @@ class Push(Server):
         time.sleep(1)
         self.assertEqual(self.end(pushing).count("cannot be reached"), 1)
         made = subprocess.run([self.sonde, "exporter", "--push", "here"], capture_output=True, text=True, check=False)
-        self.assertIn("'here' is no URL", made.stderr)
+        self.assertIn("'here' is not a URL", made.stderr)
 
     @unittest.skipUnless(shutil.which("victoria-metrics"), "victoria-metrics is not installed")
     def test_victoria_metrics_has_what_was_there(self):

@@ -62,7 +62,7 @@ report::Section settings_section() {
   return section;
 }
 
-// Of one GPU, or of any.
+// The counters of one GPU, or of all.
 Result<report::Section> counters_section(const std::string& gpu) {
   report::Section section{.key = "counters", .title = "Hardware counters"};
   section.table.add_columns({text("name", "Name"), text("block", "Block"), text("class", "Class"),

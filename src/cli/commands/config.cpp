@@ -50,14 +50,14 @@ Result<int> write_config(const Arguments& arguments) {
       ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return errno_error("cannot be written", path, errno);
   }
-  SONDE_TRY(write_stdout(path + ": written; sonde config --check tells whether it is good\n"));
+  SONDE_TRY(write_stdout(path + ": written; sonde config --check checks it\n"));
   return 0;
 }
 
 Result<int> check_config(const Arguments& arguments) {
   SONDE_ASSIGN(const std::string path, file_of(arguments));
   SONDE_ASSIGN(const Layer layer, read_config_file(path));
-  SONDE_TRY(write_stdout(fmt::format("{}: good; it sets {} of {} settings\n", path,
+  SONDE_TRY(write_stdout(fmt::format("{}: valid; sets {} of {} settings\n", path,
                                      layer.values.size(), record_settings().size())));
   return 0;
 }

@@ -1,4 +1,5 @@
-// sonde debug: runs a command and tells why its GPU failed; or shows what a trace says of that.
+// sonde debug: runs a command and says why its GPU failed, or shows the reports that a trace
+// stores.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -53,7 +54,7 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
   if (const auto text = arguments.value("hang")) {
     const auto hang_ns = parse_duration_ns(*text, 1'000'000'000);
     if (!hang_ns || *hang_ns <= 0) {
-      return make_error(ErrorCode::kInvalidArgument, "is no time: " + *text, "--hang",
+      return make_error(ErrorCode::kInvalidArgument, "'" + *text + "' is not a time", "--hang",
                         "as in --hang 30s");
     }
     options.hang_ns = *hang_ns;
@@ -65,7 +66,7 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
                       "choose another name with -o");
   }
   if (!options.core.empty() && !options.core.ends_with(".rpd")) {
-    return make_error(ErrorCode::kInvalidArgument, "is no name of an .rpd", options.core,
+    return make_error(ErrorCode::kInvalidArgument, "does not end in .rpd", options.core,
                       "as in --core fault.rpd");
   }
   if (!options.core.empty() && std::filesystem::exists(options.core, error)) {
@@ -85,25 +86,27 @@ Result<Checks> checks_of(const Arguments& arguments) {
   if (!text) return checks;
   for (const auto word : split(*text, ',')) {
     if (word != "memory" && word != "race") {
-      return make_error(ErrorCode::kInvalidArgument, "cannot be checked: " + std::string(word),
-                        "--check", "as in --check memory, --check race or --check memory,race");
+      return make_error(ErrorCode::kInvalidArgument,
+                        "'" + std::string(word) + "' is neither memory nor race", "--check",
+                        "as in --check memory, --check race or --check memory,race");
     }
     (word == "memory" ? checks.memory : checks.race) = true;
   }
   if (arguments.flag("softgpu")) return checks;
   if (checks.race) {
-    return make_error(ErrorCode::kUnsupported, "a GPU does not tell of each access of its kernels",
-                      "--check race", "sonde debug --softgpu --check race finds races");
+    return make_error(ErrorCode::kUnsupported,
+                      "a GPU does not report each memory access of its kernels", "--check race",
+                      "sonde debug --softgpu --check race finds races");
   }
   print_error_line(
-      "--check memory on a GPU gives each buffer pages of its own, with others between that nobody "
-      "has: an access is found where it leaves the pages of its buffer. What stays within them, "
-      "freed memory that is somebody's again, and reads of what nobody wrote are not found here, "
-      "but with --softgpu.");
+      "--check memory on a GPU gives each buffer its own pages, with unallocated pages between, "
+      "and finds an access that leaves the pages of its buffer. Accesses that stay within them, to "
+      "freed memory that was allocated again, and reads of uninitialised memory are found with "
+      "--softgpu only.");
   return checks;
 }
 
-// A software GPU that the user starts with options of its own shows its waves as well.
+// A software GPU that the user starts with other options shows its waves as well.
 void ask_launcher_for_waves(record::Options& options) {
   auto& words = options.command;
   const auto end = std::find(words.begin(), words.end(), "--");
@@ -158,7 +161,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
   return options;
 }
 
-// Also of those that are not there: that is what is said then.
+// Files that do not exist, too: the error then says so.
 bool are_traces(const std::vector<std::string>& words) {
   return std::all_of(words.begin(), words.end(), [](const std::string& word) {
     std::error_code error;
@@ -173,7 +176,7 @@ Result<int> show_memory(store::Reader& reader, const std::string& path, const st
   const uint64_t address = std::strtoull(where.c_str(), &end, 0);
   const uint64_t bytes = *end == ':' ? std::strtoull(end + 1, &end, 0) : 256;
   if (end == where.c_str() || *end != '\0' || bytes == 0) {
-    return make_error(ErrorCode::kInvalidArgument, "is no place in memory: " + where, "--memory",
+    return make_error(ErrorCode::kInvalidArgument, "'" + where + "' is not an address", "--memory",
                       "as in --memory 0x7f0000001000:256");
   }
   SONDE_ASSIGN(const auto pieces, store::memory_of_faults(reader.database()));
@@ -182,8 +185,8 @@ Result<int> show_memory(store::Reader& reader, const std::string& path, const st
     fmt::print("{}", fault::dump_text(address, piece.bytes.substr(address - piece.address, bytes)));
     return 0;
   }
-  return make_error(ErrorCode::kNotFound, fmt::format("has no memory of {:#x}", address), path,
-                    "it has the pages of the kernels' buffers that are not all zero");
+  return make_error(ErrorCode::kNotFound, fmt::format("has no memory at {:#x}", address), path,
+                    "it has only those pages of the kernels' buffers that are not all zero");
 }
 
 Result<int> save_stored_code(store::Reader& reader, const std::string& folder) {
@@ -196,7 +199,7 @@ Result<int> save_stored_code(store::Reader& reader, const std::string& folder) {
   return 0;
 }
 
-// What was told when the trace was recorded.
+// Prints the reports that were stored when the trace was recorded.
 Result<int> show_stored(const Arguments& arguments, const std::string& path) {
   SONDE_ASSIGN(auto reader, store::Reader::open(path));
   if (const auto where = arguments.value("memory")) return show_memory(reader, path, *where);
@@ -235,7 +238,7 @@ fault::RankCall rank_call(const store::FaultCall& from) {
   return call;
 }
 
-// Of several processes, each of which was told of in a file of its own: what they know together.
+// Combines the reports of several processes, each in its own file.
 Result<int> show_joined(const Arguments& arguments, const std::vector<std::string>& paths) {
   std::vector<fault::KeptReport> reports;
   std::vector<fault::RankCall> calls;
@@ -255,13 +258,13 @@ Result<int> show_joined(const Arguments& arguments, const std::vector<std::strin
   return 0;
 }
 
-// A process has started us for itself: AMD's debug agent, as the drop-in library answers for it.
-// Its options are checked there.
+// The drop-in library for AMD's debug agent has started this for its own process, and has checked
+// the options.
 Result<int> watch_process(const Arguments& arguments, const std::string& who) {
   const auto process = record::parse_attached(who);
   if (!process) {
-    return make_error(ErrorCode::kInvalidArgument, "is no process to watch: " + who, kAttach,
-                      "it is set by librocm-debug-agent.so.2 alone");
+    return make_error(ErrorCode::kInvalidArgument, "'" + who + "' is not a process to watch",
+                      kAttach, "only librocm-debug-agent.so.2 sets it");
   }
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
@@ -288,7 +291,7 @@ Result<int> run(const Arguments& arguments) {
     return words.size() == 1 ? show_stored(arguments, words[0]) : show_joined(arguments, words);
   }
   if (are_traces({words[0]})) {
-    return make_error(ErrorCode::kInvalidArgument, "is a trace, and no command", words[0],
+    return make_error(ErrorCode::kInvalidArgument, "is a trace, not a command", words[0],
                       "options come before it: sonde debug --json " + words[0]);
   }
   SONDE_ASSIGN(const auto options, options_of(arguments));
@@ -300,21 +303,21 @@ Result<int> run(const Arguments& arguments) {
     print_error_line(outcome.error().to_line());
     return code == ErrorCode::kNotFound ? 127 : 126;
   }
-  // A program that did what it should not has not passed the check.
+  // A program with wrong memory accesses fails the check.
   const bool passes = outcome->exit_status != 0 || outcome->signal != 0 || outcome->findings == 0;
   record::exit_like(passes ? outcome->exit_status : 1, outcome->signal);
 }
 
 constexpr const char* kText = R"(
-debug - Run a command and tell why its GPU failed: kernel, address, allocation, cause
+debug - Run a command and say why its GPU failed: kernel, address, allocation, cause
 
-Runs COMMAND and keeps nothing, but prints one report when a GPU fails: a memory fault, an error of
+Runs COMMAND, records nothing, and prints one report when a GPU fails: a memory fault, an error of
 a queue (a trap, an illegal instruction, an access outside of LDS or private memory, a bad packet),
 a call into HIP that failed just before the program ended with an error, a launch of a kernel for
 which the GPU has no code, or a crash of the program while its GPUs had work. SIGQUIT (Ctrl-\) asks
 for a report of what the GPUs are doing, and --hang for one when they hang: the arguments of
 dispatches in flight, what each queue waits for, which rank has not come to a collective, and where
-the program's threads are. The program then goes on, and does not get that signal. sonde record
+the program's threads are. The program then goes on and does not get the signal. sonde record
 prints the same and stores it in the trace, which sonde debug FILE.rpd shows again. The program's
 own output, signals and exit status do not change.
 

@@ -48,7 +48,7 @@ report::Section backends_section() {
   return section;
 }
 
-// The metrics by group: all, some or none of a group's, what is missing and how to allow it.
+// The metrics by group: whether all, some or none work, what is missing and how to allow it.
 report::Section metrics_section(const monitor::Availability& found) {
   report::Section section{.key = "metrics", .title = "Metrics"};
   section.table.add_columns(
@@ -72,7 +72,7 @@ report::Section metrics_section(const monitor::Availability& found) {
   return section;
 }
 
-// What the system lets this user do, each with what is lost without it and how to allow it.
+// What the system permits this user, what is lost without it, and how to allow it.
 report::Section permissions_section(const monitor::Roots& roots) {
   report::Section section{.key = "permissions", .title = "Permissions"};
   for (const auto& permission : permissions(roots)) {
@@ -81,8 +81,8 @@ report::Section permissions_section(const monitor::Roots& roots) {
   return section;
 }
 
-// Newer drivers give counters to the process that has asked for them by AMDKFD_IOC_PROFILER; asking
-// for its version changes nothing. It had another number before it came to Linux itself.
+// Newer drivers give counters to the process that asks for them by AMDKFD_IOC_PROFILER; asking for
+// its version changes nothing. It had another number before it was merged into Linux.
 bool driver_locks_counters() {
   constexpr uint32_t kVersion = 2;
   constexpr unsigned long kRequests[] = {0xC0284B28, 0xC0284B86};
@@ -122,9 +122,9 @@ std::string counters_of(const monitor::Roots& roots) {
                         known != 0 ? fmt::format("{} counters (sonde profile)", known)
                                    : std::string("Sonde does not know its counters yet"));
   }
-  if (!check_gpu_access()) text += "; /dev/kfd may not be opened";
+  if (!check_gpu_access()) text += "; /dev/kfd cannot be opened (add yourself to group render)";
   if (driver_locks_counters()) {
-    text += "; this driver lets rocprofiler-sdk alone count, through which Sonde does not read yet";
+    text += "; this driver lets only rocprofiler-sdk count, which Sonde does not use yet";
   }
   return text;
 }

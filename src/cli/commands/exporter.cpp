@@ -24,12 +24,12 @@
 namespace sonde::cli {
 namespace {
 
-// Connections at a time. Collectors keep theirs, and each has a thread that sleeps between two
-// requests; those that are slow must leave enough for the others.
+// Connections at a time. Collectors keep theirs, and each has a thread that sleeps between
+// requests; slow ones must leave enough for the others.
 constexpr size_t kThreads = 64;
 constexpr int64_t kDefaultPort = 8001;          // that of omnistat
-constexpr int64_t kKeptNs = 100'000'000;        // a text answers all who ask within this time
-constexpr int64_t kFirstPauseNs = 250'000'000;  // rates need two looks
+constexpr int64_t kKeptNs = 100'000'000;        // one reading answers all requests within this time
+constexpr int64_t kFirstPauseNs = 250'000'000;  // rates need two readings
 constexpr int64_t kLookForEndNs = 100'000'000;
 constexpr size_t kLeastToken = 32;
 
@@ -38,7 +38,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-// Looks when it is asked, and not oftener than is of use: many collectors cost no more than one.
+// Reads when asked, but no more often than is useful: many collectors cost no more than one.
 class Metrics {
  public:
   Metrics(const watch::WatchOptions& options, watch::Naming naming)
@@ -114,14 +114,14 @@ int64_t now_ms() {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// Until somebody ends it.
+// Until a signal ends it.
 Result<int> push_for_ever(const Arguments& arguments, Metrics& metrics,
                           const std::string& library) {
   SONDE_ASSIGN(const std::string url, import_url(arguments.value_or("push", ""), host_name()));
   const auto interval =
       parse_duration_ns(arguments.value_or("interval", "10s"), 1'000'000'000).value_or(0);
   if (interval < kFirstPauseNs) {
-    return make_error(ErrorCode::kInvalidArgument, "is not 250 ms or more", "--interval");
+    return make_error(ErrorCode::kInvalidArgument, "is not a time of 250 ms or more", "--interval");
   }
   std::string token;
   if (const auto path = arguments.value("token-file")) {
@@ -149,7 +149,7 @@ Result<int> run(const Arguments& arguments) {
   watch::WatchOptions watched;
   watched.roots.proc = arguments.value_or("proc-root", watched.roots.proc);
   watched.roots.sys = arguments.value_or("sys-root", watched.roots.sys);
-  // A copy of another machine's files says nothing of this one's NVIDIA GPUs.
+  // A copy of another machine's files says nothing about this one's NVIDIA GPUs.
   if (arguments.value("sys-root")) watched.nvml.clear();
   if (const auto library = arguments.value("nvml")) watched.nvml = *library;
   Metrics metrics(watched, *watch::naming_of(arguments.value_or("names", "omnistat")));

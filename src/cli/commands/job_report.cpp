@@ -1,4 +1,4 @@
-// sonde job-report: the card of a job, from the metrics in its recordings.
+// sonde job-report: a summary of a job, from the metrics in its recordings.
 #include <map>
 #include <optional>
 
@@ -10,15 +10,15 @@ namespace sonde::cli {
 namespace {
 
 constexpr const char* kDefinition =
-    "job-report: what the driver reported of each GPU while the job was recorded, by anyone who used "
-    "it. Busy is the mean of the GPU's busy share, weighted by time, and Busy max its highest "
-    "value. Memory max is the most memory in use. Power is the mean over the time for which it is "
-    "known, Power max its highest value, Hottest the highest temperature at the hottest place of "
-    "the die. Energy is power times time, added up: nothing is assumed for times without a value. "
-    "Watched is from the first value to the last. Duration is the longest of these, Energy in kWh "
-    "the sum of all GPUs, and a GPU is idle if its Busy is below 1 %. A GPU that several "
-    "recordings of one node tell of counts once. Where two GPUs of a card share a power sensor, "
-    "the driver tells 0 W for the second.\n";
+    "job-report: what the driver reported of each GPU while the job was recorded, whoever used it. "
+    "Busy is the mean of the GPU's busy share, weighted by time, and Busy max its highest value. "
+    "Memory max is the most memory in use. Power is the mean over the time for which it is known, "
+    "Power max its highest value, Hottest the highest temperature at the hottest place of the die. "
+    "Energy is power times time, added up: nothing is assumed for times without a value. Watched "
+    "is from the first value to the last. Duration is the longest of these, Energy in kWh the sum "
+    "of all GPUs, and a GPU is idle if its Busy is below 1 %. A GPU in several recordings of one "
+    "node counts once. Where two GPUs of a card share a power sensor, the driver reports 0 W for "
+    "the second.\n";
 
 std::optional<watch::JobFigure> figure_of(std::string_view name) {
   if (name == "busy_percent") return watch::JobFigure::kBusy;
@@ -98,7 +98,7 @@ Result<int> run(const Arguments& arguments) {
 constexpr const char* kText = R"(
 job-report - Show how a job used its GPUs: time, memory, power and energy
 
-Prints the card of a job from the metrics in its recordings: how busy each GPU was, how much memory
+Summarises a job from the metrics in its recordings: how busy each GPU was, how much memory
 and power it took, which GPUs were idle, and the energy of all GPUs in kWh. Give the recordings of
 all nodes together.
 

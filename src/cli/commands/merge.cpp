@@ -13,7 +13,7 @@ Result<int> run(const Arguments& arguments) {
 constexpr const char* kText = R"(
 merge - Merge the traces of several ranks or processes
 
-Makes one .rpd of recordings (.rpd) and traces of other tools, in any mixture. The processes and
+Makes one .rpd of recordings (.rpd) and traces of other tools, in any mix. The processes and
 GPUs of the second file are numbered from 10,000,000 and 1,000, those of the third from twice that,
 and so on (as in RPD's views napi and nop); a file that was merged before takes as many of these
 ranges as it has. Ranks, names, arguments, counters, losses and warnings are kept.

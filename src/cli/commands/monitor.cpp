@@ -21,7 +21,7 @@ namespace sonde::cli {
 
 namespace {
 
-constexpr int64_t kFirstPauseNs = 250'000'000;  // rates need two looks
+constexpr int64_t kFirstPauseNs = 250'000'000;  // rates need two readings
 // With one of them there is no full screen.
 constexpr const char* kPlain[] = {"once",  "watch", "json", "csv", "format",
                                   "table", "all",   "gpu",  "pid", "job"};
@@ -41,7 +41,7 @@ Error wrong(const std::string& what, const char* option, const std::string& hint
 Result<Plan> plan_of(const Arguments& arguments) {
   Plan plan;
   if (arguments.flag("json") && arguments.flag("csv")) {
-    return wrong("one output has one form", "--json --csv", "leave one out");
+    return wrong("cannot be combined", "--json and --csv", "leave one out");
   }
   if (const auto format = arguments.value("format")) plan.format = *format;
   if (arguments.flag("json")) plan.format = "json";
@@ -53,10 +53,10 @@ Result<Plan> plan_of(const Arguments& arguments) {
   if (const auto text = arguments.value("watch")) {
     plan.every_ns = parse_duration_ns(*text, 1'000'000'000);
     if (!plan.every_ns || *plan.every_ns < kLeastPauseNs) {
-      return wrong("not a time of 0.05 s or more: " + *text, "--watch");
+      return wrong("'" + *text + "' is not a time of 0.05 s or more", "--watch");
     }
     if (arguments.flag("once")) {
-      return wrong("once or again and again, not both", "--once --watch", "leave one out");
+      return wrong("cannot be combined", "--once and --watch", "leave one out");
     }
   }
   SONDE_ASSIGN(plan.count, whole_number(arguments, "count"));
@@ -69,7 +69,7 @@ Result<Plan> plan_of(const Arguments& arguments) {
   return plan;
 }
 
-// Leaves what was asked for.
+// Keeps only what was asked for.
 Status choose(const Plan& plan, watch::Snapshot& snapshot) {
   const auto keep = [](auto& list, const auto& wanted) {
     list.erase(
@@ -144,7 +144,7 @@ Result<int> run(const Arguments& arguments) {
   options.roots.proc = arguments.value_or("proc-root", options.roots.proc);
   options.roots.sys = arguments.value_or("sys-root", options.roots.sys);
   options.whole_table = arguments.flag("all") && plan.detail == watch::Detail::kData;
-  // A copy of another machine's files says nothing of this one's NVIDIA GPUs.
+  // A copy of another machine's files says nothing about this one's NVIDIA GPUs.
   if (arguments.value("sys-root")) options.nvml.clear();
   if (const auto library = arguments.value("nvml")) options.nvml = *library;
   const bool plain = std::any_of(std::begin(kPlain), std::end(kPlain),
@@ -167,7 +167,7 @@ Result<int> run(const Arguments& arguments) {
       report.subject = watch::time_text(snapshot.unix_time_ns);
     SONDE_TRY(print_again(arguments, plan, std::move(report), round == 0));
     if (plan.count && round + 1 >= *plan.count) return 0;
-    // Looks that would be late are left out.
+    // Readings that would be late are left out.
     const int64_t now_ns = monotonic_now_ns();
     while (due_ns <= now_ns) due_ns += *plan.every_ns;
   }
@@ -176,12 +176,12 @@ Result<int> run(const Arguments& arguments) {
 constexpr const char* kText = R"(
 monitor - Show what the GPUs, the processes on them and the host do now
 
-Shows for each GPU how busy it is, its memory, power, temperatures and clocks and what holds them
-down; for each process on a GPU its memory there, its user, job, rank and container; and the host.
+Shows for each GPU how busy it is, its memory, power, temperatures and clocks, and what throttles
+them; for each process on a GPU its memory there, its user, job, rank and container; and the host.
 Alerts say what is worth a look, and why.
 
 At a terminal it fills the screen until q is pressed; ? lists the keys. With an option that chooses
-what is shown or how, elsewhere and where TERM is dumb, it prints tables.
+what is shown or how, without a terminal, or where TERM is dumb, it prints tables.
 
 It reads /proc, /sys and NVML only: it opens no GPU and wakes none that is asleep. Values are
 current; rates cover a quarter of a second, or with --watch the time between two readings.

@@ -8,16 +8,15 @@ namespace sonde::cli {
 namespace {
 
 constexpr const char* kDefinition =
-    "occupancy: how many waves of a kernel fit on a SIMD at a time, of how many that it can hold of "
-    "any kernel, from what the code object says that a wave and a work group take. Nothing is "
-    "measured: fewer waves may be there when the launch is small, or when waves end before others "
-    "start. A row is a kernel with the same registers, LDS and work group. LDS is that of the "
-    "launch, what it asks for at run time included. Limited by is what the first wave too many "
-    "would lack; of several that lack at once the first of VGPRs, SGPRs, work groups, LDS. "
-    "Registers are given out in units, so a few more or less may not change a thing.\n\n"
+    "occupancy: how many waves of a kernel fit on a SIMD at a time, out of the most that the SIMD "
+    "holds, from what the code object says a wave and a work group take. Nothing is measured: "
+    "fewer waves are there if the launch is small, or if waves end before others start. A row is a "
+    "kernel with the same registers, LDS and work group. LDS is that of the launch, including what "
+    "it asks for at run time. Limited by is what one more wave would lack; if that is several, the "
+    "first of VGPRs, SGPRs, work groups, LDS. Registers are allocated in units, so a few more or "
+    "less may change nothing.\n\n"
     "Waves have 64 work items, on RDNA GPUs 32, and work groups there share a pair of compute "
-    "units, as HIP compiles unless told otherwise. Figures of a GPU that nothing is known of are "
-    "not available.\n";
+    "units, as HIP compiles by default. An unknown GPU has no figures.\n";
 
 Result<int> run(const Arguments& arguments) {
   const std::string path = arguments.positionals()[0];

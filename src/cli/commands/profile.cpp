@@ -1,5 +1,5 @@
 // sonde profile: hardware counters of kernels, by running a command once for each set of counters
-// that the GPU counts at a time.
+// that the GPU can count at a time.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -52,7 +52,7 @@ Result<std::string> kernel_pattern(const Arguments& arguments) {
   return posix;
 }
 
-// Of every pass; what differs is where it goes and which counters it is told.
+// Options of every pass; passes differ in their output and their counters.
 Result<record::Options> options_of(const Arguments& arguments) {
   record::Options options;
   options.output = arguments.value_or("output", "");
@@ -169,8 +169,8 @@ std::vector<std::string> launcher_in(const std::vector<std::string>& command) {
                               : std::vector<std::string>(command.begin(), end + 1);
 }
 
-// Where waves are after every so many of their instructions: what the software GPU can tell. AMD's
-// driver has samples for rocprofiler-sdk alone.
+// Samples where waves are after every so many of their instructions, which only the software GPU
+// shows. AMD's driver gives samples only to rocprofiler-sdk.
 Status take_pc_samples(const Arguments& arguments, record::Options& options) {
   if (!arguments.value("pc-sample")) return ok_status();
   SONDE_ASSIGN(const auto every, whole_number(arguments, "pc-sample"));
@@ -189,8 +189,7 @@ Status take_pc_samples(const Arguments& arguments, record::Options& options) {
   return ok_status();
 }
 
-// What the GPUs can do at most, as sonde roofs has measured it; measured now where that is wanted
-// and was not done before.
+// The GPUs' roofs as sonde roofs has measured them; measured now if wanted and not done before.
 Status add_roofs(const record::Options& options, bool is_wanted, const std::string& trace) {
   SONDE_ASSIGN(std::vector<GpuRoofs> gpus, gpus_of_trace(trace));
   bool all = true;
@@ -250,7 +249,7 @@ Status run_others(const record::Options& options, const metrics::Plan& plan,
   return ok_status();
 }
 
-// The exit status of a command that was not started, or the error.
+// The exit status for a command that was not started, or the error.
 Result<int> not_started(Error error) {
   if (error.code != ErrorCode::kNotFound && error.code != ErrorCode::kUnsupported) return error;
   print_error_line(error.to_line());

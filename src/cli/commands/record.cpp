@@ -27,7 +27,7 @@ namespace sonde::cli {
 
 namespace {
 
-// A recording that keeps its end is made of so many parts, and one more.
+// A recording with --last consists of so many parts, and one more.
 constexpr int kPartsOfLast = 6;
 constexpr int64_t kShortestPartNs = 1'000'000'000;
 
@@ -47,7 +47,7 @@ int64_t number_option(const Arguments& arguments, const char* name, const char* 
 Result<monitor::Settings> metrics_of(const Resolved& resolved) {
   const Arguments& arguments = resolved.arguments;
   monitor::Settings settings;
-  // What a preset takes along is not missed where it is not to be had.
+  // A metric that only a preset asks for is not missed if it is not available.
   if (!resolved.entry("metrics").is_preset) settings.list = arguments.value_or("metrics", "");
   SONDE_ASSIGN(settings.metrics,
                monitor::parse_selection(arguments.value_or("metrics", "default")));
@@ -93,7 +93,7 @@ Status choose_window(const Arguments& arguments, record::Options& options) {
   options.marker_window = text->substr(kMarker.size());
   regex_t pattern;
   const int wrong = ::regcomp(&pattern, options.marker_window.c_str(), REG_EXTENDED | REG_NOSUB);
-  char why[128] = "\\d is not of extended regular expressions";
+  char why[128] = "extended regular expressions have no \\d";
   if (wrong != 0) ::regerror(wrong, &pattern, why, sizeof why);
   if (wrong == 0) ::regfree(&pattern);
   if (wrong != 0 || options.marker_window.find("\\d") != std::string::npos) {
@@ -119,7 +119,7 @@ Result<record::RotationOptions> rotation_of(const Arguments& arguments) {
   };
   for (const char* name : {"rotate", "last"}) {
     if (arguments.value(name) && time_option(arguments, name) == 0) {
-      return make_error(ErrorCode::kInvalidArgument, "is no time", fmt::format("--{}", name),
+      return make_error(ErrorCode::kInvalidArgument, "is not a time", fmt::format("--{}", name),
                         fmt::format("for example --{} 30s", name));
     }
   }
@@ -163,7 +163,7 @@ Status choose_triggers(const Arguments& arguments, record::RotationOptions& rota
       return make_error(
           ErrorCode::kInvalidArgument,
           fmt::format("'{}' is neither signal:USR1, signal:USR2 nor finding:NAME", word),
-          "--trigger", "sonde check --help says how findings are named; finding:any is each");
+          "--trigger", "sonde check --explain lists the findings; finding:any stands for all");
     }
   }
   return ok_status();
@@ -230,13 +230,13 @@ Result<record::Options> options_of(const Resolved& resolved) {
   return options;
 }
 
-// --pid, with which some of the others make no sense.
+// --pid, which excludes some of the others.
 Status choose_process(const Arguments& given, record::Options& options) {
   const auto text = given.value("pid");
   if (!text) return ok_status();
   const auto pid = parse_int(*text);
   if (!pid || *pid < 1 || *pid > INT32_MAX) {
-    return make_error(ErrorCode::kInvalidArgument, "'" + *text + "' is no process", "--pid",
+    return make_error(ErrorCode::kInvalidArgument, "'" + *text + "' is not a process", "--pid",
                       "give its number, as ps shows it");
   }
   if (!options.command.empty()) {
@@ -251,7 +251,7 @@ Status choose_process(const Arguments& given, record::Options& options) {
   }
   if (options.faults.hang_ns != 0) {
     return make_error(ErrorCode::kInvalidArgument, "cannot be combined", "--pid and --hang",
-                      "what a GPU does is known of programs that Sonde has started");
+                      "Sonde sees what a GPU does only in programs that it has started");
   }
   options.pid = static_cast<pid_t>(*pid);
   return ok_status();

@@ -18,8 +18,7 @@ namespace sonde::cli {
 
 namespace {
 
-// The longest names of the options that are all answered alike: by them the parser knows the
-// values.
+// The longest names of the options that are all answered alike; the parser finds values by them.
 constexpr const char* kSetting = "resetcomputepartition";
 constexpr const char* kSettingValue = "setcomputepartition";
 constexpr const char* kNotShown = "showunreservablepages";
@@ -60,8 +59,7 @@ Result<Lists> lists_of(const Arguments& arguments) {
   for (const std::string& number : numbers) {
     const auto device = parse_int(number);
     if (!device) {
-      return make_error(ErrorCode::kInvalidArgument, "not the number of a GPU: " + number,
-                        "--device");
+      return make_error(ErrorCode::kInvalidArgument, "not a GPU number: " + number, "--device");
     }
     lists.devices.push_back(*device);
   }
@@ -177,7 +175,7 @@ Result<int> answer(const Arguments& arguments, const Lists& lists, SmiStyle styl
   if (arguments.flag("showpidgpus")) smi.gpus_of_processes(sys, lists.pids, all);
   std::for_each(std::begin(kLast), std::end(kLast), show);
   if (!lists.memory.empty()) smi.memory(lists.memory);
-  // From ROCm 6 on, a missing value is no failure.
+  // From ROCm 6 on, a missing value is not a failure.
   const int status = five ? out.status() : 0;
   if (!out.is_text() && !out.has_data()) {
     print_error_line("rocm-smi: no JSON data to report");

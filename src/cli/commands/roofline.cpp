@@ -11,16 +11,16 @@ namespace sonde::cli {
 namespace {
 
 constexpr const char* kDefinition =
-    "roofline: how fast kernels compute, against the GPU's peaks. Work is 64 lanes for each "
-    "vector instruction of floating point, an FMA as two, and 512 for each unit in which matrix "
-    "instructions are counted. FLOP/B are work by the bytes that went through a level of memory: "
-    "requests to it times the bytes of each. GFLOP/s is the mean work of a dispatch by the mean "
-    "time of one. Time is the share of the kernel in the time of all dispatches. Lowest roof is "
-    "the minimum of the rates that the bandwidths of all levels allow at this intensity and of "
-    "the compute roofs of --type, and Of roof is GFLOP/s divided by it.\n\n"
-    "Roofs are measured where the workload has them (a roofline.csv, or what sonde profile put into "
-    "the trace from sonde roofs), and theoretical otherwise: from the highest clocks of the GPU. "
-    "Source says which; those of a software GPU are what its model allows.\n\n"
+    "roofline: how fast kernels compute, against the GPU's peaks. Work is 64 lanes for each vector "
+    "instruction of floating point, an FMA as two, and 512 for each unit in which matrix "
+    "instructions are counted. FLOP/B is work divided by the bytes that went through a level of "
+    "memory: requests to it times the bytes of each. GFLOP/s is the mean work of a dispatch "
+    "divided by its mean time. Time is the share of the kernel in the time of all dispatches. "
+    "Lowest roof is the minimum of the rates that the bandwidths of all levels allow at this "
+    "intensity and of the compute roofs of --type, and Of roof is GFLOP/s divided by it.\n\n"
+    "Roofs are measured where the workload has them (a roofline.csv, or what sonde profile put "
+    "into the trace from sonde roofs), and theoretical otherwise: from the highest clocks of the "
+    "GPU. Source says which; those of a software GPU are what its model allows.\n\n"
     "Counters are of whole dispatches: one of which only a part is in the window counts as a "
     "whole.\n";
 

@@ -21,15 +21,14 @@ namespace {
 using namespace report::columns;
 
 constexpr const char* kDefinition =
-    "roofs: for each level of memory the bytes that a second can move, and for each type the "
-    "operations that it can do, of kernels that do nothing else. Value is the work of a launch by "
-    "the mean time of the launches but the first, Low and High are by their longest and shortest "
-    "time. HBM reads 1 GiB once; L2 reads 2 MiB that all groups share, again and again, L1 8 KiB, "
-    "LDS 16 KiB of a group. Operations are multiply-adds, as two, in eight chains a lane (of I8 "
-    "products of four bytes and their sum, in one instruction), and matrix instructions in four "
-    "chains a wave. On a software GPU the kernels are smaller and their "
-    "times are those of its model, so the figures say what the model allows, not what a card "
-    "does.\n";
+    "roofs: for each level of memory the bytes per second, and for each type the operations per "
+    "second, that kernels reach which do nothing else. Value is the work of a launch divided by "
+    "the mean time of all launches but the first, Low and High are divided by the longest and the "
+    "shortest time. HBM reads 1 GiB once; L2 reads 2 MiB that all groups share, again and again, "
+    "L1 8 KiB, LDS 16 KiB of a group. Operations are multiply-adds, as two, in eight chains a lane "
+    "(of I8 products of four bytes and their sum, in one instruction), and matrix instructions in "
+    "four chains a wave. On a software GPU the kernels are smaller and their times are those of "
+    "its model, so the figures say what the model allows, not what a card does.\n";
 
 const char* unit_of(const measure::Roof& roof) {
   if (roof.is_bandwidth) return "GB/s";

@@ -31,7 +31,7 @@ Result<http::Options> options_of(const Arguments& arguments) {
   const std::string idle = arguments.value_or("idle", kIdle);
   const auto idle_ns = parse_duration_ns(idle, 1'000'000'000);
   if (!idle_ns || *idle_ns < 0) {
-    return make_error(ErrorCode::kInvalidArgument, "'" + idle + "' is no time", "--idle",
+    return make_error(ErrorCode::kInvalidArgument, "'" + idle + "' is not a time", "--idle",
                       "as in --idle 30m; 0 is for ever");
   }
   options.idle_ns = *idle_ns;
@@ -44,7 +44,7 @@ Result<serve::ApiOptions> api_options_of(const Arguments& arguments) {
   if (const auto memory = arguments.value("analysis-memory")) {
     const auto bytes = parse_size(*memory);
     if (!bytes || *bytes == 0) {
-      return make_error(ErrorCode::kInvalidArgument, "'" + *memory + "' is no size",
+      return make_error(ErrorCode::kInvalidArgument, "'" + *memory + "' is not a size",
                         "--analysis-memory", "as in --analysis-memory 8G");
     }
     options.limits.memory_bytes = *bytes;
@@ -52,8 +52,8 @@ Result<serve::ApiOptions> api_options_of(const Arguments& arguments) {
   const std::string time = arguments.value_or("analysis-time", kAnalysisTime);
   const auto time_ns = parse_duration_ns(time, 1'000'000'000);
   if (!time_ns || *time_ns <= 0) {
-    return make_error(ErrorCode::kInvalidArgument, "'" + time + "' is no time", "--analysis-time",
-                      "as in --analysis-time 10m");
+    return make_error(ErrorCode::kInvalidArgument, "'" + time + "' is not a time",
+                      "--analysis-time", "as in --analysis-time 10m");
   }
   options.limits.time_ns = *time_ns;
   return options;
@@ -106,7 +106,7 @@ URL, then open the URL with port 8080. The page needs no network, and the files 
 
 Traces are read in the background, and a file that grows is read again. The index of a large .rpd is
 kept in $XDG_CACHE_HOME/sonde/serve (~/.cache), so that it opens at once the next time; it is made
-anew when the file has changed. Analyses of a selection run in separate processes, which are ended
+again when the file has changed. Analyses of a selection run in separate processes, which are ended
 when they exceed their limits.
 
 Arguments:

@@ -1,4 +1,4 @@
-// sonde snapshot: what a recording that keeps its end, or is rotated, has at this moment.
+// sonde snapshot: what a recording with --last or --rotate has at this moment.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -34,8 +34,8 @@ Result<int64_t> kept_ns(const std::string& part) {
       "'sonde::last_ns'");
 }
 
-// Second names of parts, in a folder beside them, so that none goes away while they are joined:
-// the recording deletes its oldest meanwhile. Where a file cannot have two, its own.
+// Hard links to the parts, in a folder beside them, so that none disappears while they are joined:
+// the recording deletes its oldest meanwhile. Without hard links, the parts themselves.
 class HeldParts {
  public:
   explicit HeldParts(const std::vector<std::string>& parts) {
@@ -69,14 +69,14 @@ class HeldParts {
 Status join(const std::vector<std::string>& parts, const std::string& output) {
   const HeldParts held(parts);
   if (held.paths().empty()) {
-    return make_error(ErrorCode::kNotFound, "its parts are not there any more", parts.back());
+    return make_error(ErrorCode::kNotFound, "its parts are gone", parts.back());
   }
   SONDE_ASSIGN(const int64_t last_ns, kept_ns(held.paths().back()));
   SONDE_TRY(store::join_parts(held.paths(), output, last_ns));
   return ok_status();
 }
 
-// Whether sonde check finds one of these in it: a process of its own, whose output nobody wants.
+// Whether sonde check finds one of these in it, in a separate process whose output is discarded.
 Result<bool> has_finding(const std::string& trace, const std::string& names) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -94,7 +94,7 @@ Result<bool> has_finding(const std::string& trace, const std::string& names) {
   return make_error(ErrorCode::kIo, "sonde check failed", trace);
 }
 
-// Returns 0, or 3 where nothing was found and so nothing is left.
+// Returns 0, or 3 if nothing was found and so nothing is kept.
 Result<int> write_if_found(const record::LiveRecording& recording, const std::string& names) {
   SONDE_ASSIGN(const auto parts, record::cut_recording(recording));
   if (parts.empty()) return 3;
@@ -118,7 +118,7 @@ Result<int> write_if_found(const record::LiveRecording& recording, const std::st
 Status write_snapshot(const record::LiveRecording& recording, const std::string& wanted) {
   SONDE_ASSIGN(const auto parts, record::cut_recording(recording));
   if (parts.empty()) {
-    return make_error(ErrorCode::kNotFound, "its parts are not there any more", recording.output);
+    return make_error(ErrorCode::kNotFound, "its parts are gone", recording.output);
   }
   const std::string base = record::base_of_part(parts.back()).value_or(parts.back());
   const std::string name =

@@ -19,22 +19,21 @@ using metrics::Workload;
 constexpr const char* kDefinition =
     "sol: metrics from the hardware counters of kernels, as fractions of the GPU's peak where "
     "there is one. Each metric is a formula of counters that is computed for each dispatch; Avg, "
-    "Min, Max and the others are over the dispatches, each counting alike however long it was. "
-    "Peak is what the GPU can do at its highest clock, and Of peak is Avg by it. A figure is not "
-    "available where a counter was not read, where the file has no time, or where a divisor is "
-    "zero.\n\n"
+    "Min, Max and the others are over the dispatches, each counting equally, however long it was. "
+    "Peak is what the GPU can do at its highest clock, and Of peak is Avg divided by it. A figure "
+    "is not available where a counter was not read, where the file has no time, or where a divisor "
+    "is zero.\n\n"
     "--per divides counts by the number of wavefronts, by cycles in which the GPU was busy or by "
-    "seconds of each dispatch; per kernel they are counts of a dispatch. Rates and percentages "
-    "are the same for all.\n\n"
+    "seconds of each dispatch; per kernel they are counts of a dispatch. Rates and percentages are "
+    "the same for all.\n\n"
     "Counters are read in several runs of the program where they do not all fit into one, so "
     "figures that combine counters of different passes hold only if the runs were alike; a note "
     "says so if busy cycles differ by more than a tenth between passes.\n\n"
     "What bounds the hot kernels is given for the five most expensive ones, from their own "
-    "dispatches. A launch is too small if it has fewer waves than the GPU has SIMDs. Otherwise "
-    "the bound is whichever of memory, L2, L1, LDS, vector and matrix instructions is nearest to "
-    "its peak, if it reaches 60 % of it or more, and latency if none does. Reads and writes of "
-    "memory are added up. Waves that fit on a SIMD follow from registers, LDS and work group "
-    "alone.\n\n"
+    "dispatches. A launch is too small if it has fewer waves than the GPU has SIMDs. Otherwise the "
+    "bound is whichever of memory, L2, L1, LDS, vector and matrix instructions is nearest to its "
+    "peak, if it reaches 60 % of it or more, and latency if none does. Reads and writes of memory "
+    "are added up. Waves that fit on a SIMD follow from registers, LDS and work group alone.\n\n"
     "Counters are of whole dispatches: one of which only a part is in the window counts as a "
     "whole.\n";
 
@@ -48,7 +47,8 @@ metrics::SolOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-// --explain METRIC stands behind the workload like a workload: what is no path is a metric.
+// The METRIC of --explain stands behind the workload, like a second workload: what is not a path is
+// a metric.
 bool is_metric(const Arguments& arguments, const std::string& text) {
   std::error_code error;
   return arguments.flag("explain") && !std::filesystem::exists(text, error);
@@ -66,7 +66,7 @@ Result<int> explain(const Arguments& arguments, const std::string& path,
   return print_report(arguments, std::move(report), 0);
 }
 
-// A page has the roofline, too, where nothing else was asked for.
+// A page has the roofline, too, unless something else was asked for.
 Status add_roofline(const Definitions& definitions, const Workload& workload,
                     const metrics::SolOptions& options, report::Report& report) {
   if (!options.with_pictures || !options.panels.empty()) return ok_status();
