@@ -35,6 +35,17 @@ Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
   return found;
 }
 
+// As users number the iterations of their own loops: "step 7", "iteration_7", "Batch #7".
+constexpr const char* kNumbered =
+    "^([Tt]rain(ing)?[ _])?([Ss]tep|[Ii]ter(ation)?|[Bb]atch)[ _:=#-]*[0-9]+$";
+
+// Whether these are steps of what the GPU does: a thread that loads data may number its batches.
+bool launch_most(const Trace& trace, const Steps& steps) {
+  const std::vector<Row> step_of = step_of_ops(trace, steps);
+  const auto outside = std::count(step_of.begin(), step_of.end(), kNone);
+  return 2 * static_cast<size_t>(outside) <= step_of.size();
+}
+
 // The names of the kernels of a process on one GPU, in the order in which they started.
 struct Sequence {
   std::vector<NameId> names;
@@ -220,6 +231,8 @@ Result<Steps> find_steps(const Trace& trace, const std::string& pattern) {
     SONDE_ASSIGN(Steps found, steps_of_markers(trace, usual));
     if (!found.steps.empty()) return found;
   }
+  SONDE_ASSIGN(Steps numbered, steps_of_markers(trace, kNumbered));
+  if (numbered.steps.size() > 1 && launch_most(trace, numbered)) return numbered;
   return steps_of_period(trace);
 }
 

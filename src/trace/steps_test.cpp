@@ -31,6 +31,31 @@ TEST(Steps, ProfilerStepsOfEachProcess) {
   EXPECT_FALSE(find_steps(rows.build(), "(").ok());
 }
 
+// A number that comes again is another step all the same.
+TEST(Steps, NumberedMarkersOfUsers) {
+  TraceBuilder rows;
+  rows.add(TraceBuilder::Api{"", "train_step 1", 0, 100, 1, 1, "nvtx"});
+  rows.add(TraceBuilder::Api{"", "Iteration #2", 100, 200, 1, 1, "nvtx"});
+  rows.add(TraceBuilder::Api{"", "train_step 1", 200, 300, 1, 1, "nvtx"});
+  rows.add(TraceBuilder::Api{"", "step", 300, 400, 1, 1, "nvtx"});
+  rows.add(TraceBuilder::Api{"", "two step 4", 400, 500, 1, 1, "nvtx"});
+  const auto steps = find_steps(rows.build(), "");
+  ASSERT_TRUE(steps.ok());
+  EXPECT_EQ(names_of(*steps), (Names{"train_step 1", "Iteration #2", "train_step 1"}));
+}
+
+// Batches that one thread prepares are not the steps of another, which launches kernels.
+TEST(Steps, NumberedMarkersThatLaunchNothing) {
+  TraceBuilder rows;
+  for (int64_t i = 0; i < 4; ++i) {
+    rows.add(TraceBuilder::Api{"", "batch " + std::to_string(i), i * 100, i * 100 + 90, 1, 2});
+  }
+  rows.add(TraceBuilder::Op{"kernel", 10, 20});
+  const auto steps = find_steps(rows.build(), "");
+  ASSERT_TRUE(steps.ok());
+  EXPECT_TRUE(steps->steps.empty());
+}
+
 TEST(Steps, OneInsideAnotherIsNoStep) {
   TraceBuilder rows;
   rows.add(TraceBuilder::Api{"", "step outer", 0, 100, 1, 1, "roctx"});

@@ -31,6 +31,17 @@ constexpr Rule kLineRule = {
     "without device operations: the CPU time of the samples whose innermost line of the user's "
     "own code it is, if that is a quarter of all samples' time",
     "half of it, as if it were twice as fast"};
+constexpr Rule kDriverRule = {
+    "gpu-driver",
+    "CPU time goes to a GPU's driver",
+    "There the program launches work or waits for its GPU, and this file has no operations that "
+    "tell which: record these, too (of CUDA with torch.profiler or Nsight Systems), and give sonde "
+    "check what they write. Each .item(), .cpu() and print of a tensor waits.",
+    "without device operations: the CPU time of samples in the library of a GPU's driver or "
+    "runtime (libcuda, libamdhip64, libhsa-runtime64), called from Python or native code, if that "
+    "is a quarter of all samples' time; no other finding is about that time",
+    "half of it, as if the GPU were twice as fast",
+    true};
 constexpr Rule kOperatorRule = {
     "cpu-operator", "One operator takes most of the operators' time",
     "Check its shapes, its type and its number of threads (OMP_NUM_THREADS, "
@@ -104,6 +115,7 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
   const SampleTotals totals = sample_totals(trace, false);
   if (totals.samples < kFewSamples) return;
   const auto function_of = [&](int32_t stack) { return places.function(stack); };
+  const auto driver_of = [&](int32_t stack) { return places.driver(stack); };
   const auto line_of = [&](int32_t stack) { return places.line(stack); };
   const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list,
                              const auto& place_of, const auto& other_of, const char* other) {
@@ -112,7 +124,8 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
     const double share = percentage_of(first.cpu_ns, totals.cpu_ns);
     if (share < kMostPercentage) return;
     const auto is_mine = [&](int32_t stack) {
-      return !places.is_import(stack) && place_of(stack) == first.name;
+      return !places.is_import(stack) && place_of(stack) == first.name &&
+             (&rule == &kDriverRule || places.driver(stack).empty());
     };
     const bool is_function = &rule == &kFunctionRule;
     std::string text =
@@ -123,6 +136,7 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
     if (!most.empty() && !first.name.ends_with(most)) text += fmt::format(", {} {}", other, most);
     claims.push_back({&rule, sampled(trace, is_mine), kGain, std::move(text)});
   };
+  add_first(kDriverRule, totals.drivers, driver_of, line_of, "most of it below");
   // The line first: of two that have the same samples it says more.
   add_first(kLineRule, totals.lines, line_of, function_of, "most of it in");
   add_first(kFunctionRule, totals.functions, function_of, line_of, "most of it below");
@@ -293,7 +307,7 @@ Lanes times_of_threads(const trace::Trace& trace) {
 }  // namespace
 
 std::vector<const Rule*> cpu_rules() {
-  return {&kFunctionRule, &kLineRule, &kOperatorRule, &kDataRule, &kLockRule};
+  return {&kDriverRule, &kFunctionRule, &kLineRule, &kOperatorRule, &kDataRule, &kLockRule};
 }
 
 std::string few_samples_text(const trace::Trace& trace) {

@@ -348,7 +348,7 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
     EXPECT_FALSE(is_found(one, one.is_quiet)) << one.id;
     ids.emplace_back(one.id);
   }
-  ids.insert(ids.end(), {"cpu-function", "cpu-line", "lock-waits"});  // below
+  ids.insert(ids.end(), {"cpu-function", "cpu-line", "gpu-driver", "lock-waits"});  // below
   // Those of tests/verdicts: check, counters, jobs, balance and blocked_cases.py.
   ids.insert(ids.end(), {"below-roofline", "code-loading", "collective-waits", "host-work",
                          "memory-calls", "slow-collectives", "bank-conflicts", "l2-misses",
@@ -379,8 +379,12 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
                    one.cpu_ns / parts);
       }
     }
+    trace.names.emplace_back("/usr/lib/libcuda.so.1");
     for (trace::CodeFrame& frame : trace.stacks.frames) {
       frame.is_interpreter = trace.names[frame.function].starts_with("_Py");
+      if (trace.names[frame.function] == "cuda") {
+        frame.file = static_cast<uint32_t>(trace.names.size() - 1);
+      }
     }
     Lines lines;
     for (const Finding& finding : findings_of({&trace, 1}, 0)) {
@@ -398,6 +402,10 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
             (Lines{"cpu-line 40000000 of 40000000: main.py(3): f: 40.0 ms"}));
   EXPECT_TRUE(sampled({{"f0", 0}, {"f1", 0}, {"f2", 0}, {"f3", 0}, {"f4", 0}}).empty());
   EXPECT_TRUE(sampled({{"dot", 3}, {"f0", 0}}, 9).empty());
+  // The line that waits for a GPU is not to blame for what the GPU takes.
+  EXPECT_EQ(sampled({{"cuda", 3}, {"cuda", 3}, {"dot", 3}}),
+            (Lines{"gpu-driver 40000000 of 60000000: libcuda.so.1: 40.0 ms",
+                   "cpu-line 20000000 of 60000000: main.py(3): f: 20.0 ms"}));
 }
 
 TEST(Findings, ThreadsThatWaitForLocksAndNotThoseWithoutWork) {

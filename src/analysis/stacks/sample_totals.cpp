@@ -22,6 +22,12 @@ bool begins_thread(std::string_view function) {
   return std::find(kNames.begin(), kNames.end(), function) != kNames.end();
 }
 
+bool is_driver(std::string_view file) {
+  constexpr std::array kNames = {"libcuda.so", "libamdhip64.so", "libhsa-runtime64.so"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](const char* name) { return file.starts_with(name); });
+}
+
 void add(ByName& totals, const std::string& name, const SampleTotal& of_stack) {
   if (name.empty()) return;
   SampleTotal& total = totals[name];
@@ -76,6 +82,17 @@ std::string StackPlaces::line(int32_t node) const {
   return "";
 }
 
+std::string StackPlaces::driver(int32_t node) const {
+  for (; node != kNone; node = trace_.stacks.parent[static_cast<size_t>(node)]) {
+    const trace::CodeFrame& code = frame(node);
+    if (code.kind == trace::FrameKind::kPython) break;
+    std::string_view file = trace_.names[code.file];
+    file.remove_prefix(file.rfind('/') + 1);
+    if (is_driver(file)) return std::string(file);
+  }
+  return "";
+}
+
 SampleTotals sample_totals(const trace::Trace& trace, bool with_imports) {
   const trace::Samples& samples = trace.samples;
   std::map<int32_t, SampleTotal> stacks;  // there are far fewer than samples
@@ -92,13 +109,17 @@ SampleTotals sample_totals(const trace::Trace& trace, bool with_imports) {
     ++all.samples;
     all.cpu_ns += samples.cpu_ns[i];
   }
-  ByName functions, lines;
+  ByName functions, lines, drivers;
   for (const auto& [node, total] : stacks) {
+    const std::string driver = places.driver(node);
+    add(drivers, driver, total);
+    if (!with_imports && !driver.empty()) continue;
     add(functions, places.function(node), total);
     add(lines, places.line(node), total);
   }
   all.functions = ordered(functions);
   all.lines = ordered(lines);
+  all.drivers = ordered(drivers);
   return all;
 }
 

@@ -18,9 +18,12 @@ struct SampleTotals {
   std::vector<SampleTotal> functions;  // the innermost; the largest first, equal ones by name
   std::vector<SampleTotal> lines;      // the innermost of Python that is not a library's
   int64_t samples = 0, cpu_ns = 0;     // of all that took CPU time
+  std::vector<SampleTotal> drivers;    // libraries of GPUs' drivers and runtimes: "libcuda.so.1"
   int64_t import_ns = 0;               // within Python's import system
 };
 
+// Without `with_imports` imports are left out of all but import_ns, and what ran in a GPU's driver
+// out of functions and lines.
 SampleTotals sample_totals(const trace::Trace& trace, bool with_imports = true);
 
 // What a stack (a node of Trace::stacks) is counted under.
@@ -35,6 +38,9 @@ class StackPlaces {
   bool is_import(int32_t node) const {
     return node != trace::kNone && is_import_[static_cast<size_t>(node)];
   }
+  // The library of a GPU's driver or runtime that the user's code had called, by its file's name;
+  // "": none.
+  std::string driver(int32_t node) const;
 
  private:
   const trace::CodeFrame& frame(int32_t node) const;
