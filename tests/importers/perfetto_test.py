@@ -106,9 +106,9 @@ class Perfetto(import_case.ImportCase):
                           for name in ("one", "two", "again", "again")])
         # State that the file does not have: a sequence that was never cleared, an unknown number.
         self.load(thread(2, 0, 7, 7) + use(10, 1), skipped=2)
-        self.assertIn("packets that need what the file does not have", self.said)
+        self.assertIn("packets that need data of their sequence that the file does not have", self.said)
         self.load(first() + thread(2, 0, 7, 7) + event(10, INSTANT, 2, (10, 9)))
-        self.assertIn("1 texts that the file refers to and does not have", self.said)
+        self.assertIn("1 texts that the file refers to but does not have", self.said)
 
     def test_arguments_are_json(self):
         self.load(first() + thread(2, 0, 7, 7) + event(

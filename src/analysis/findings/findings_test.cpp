@@ -30,7 +30,7 @@ TEST(Findings, NoneWithoutWorkOfADevice) {
   EXPECT_TRUE(found({}).empty());
   const trace::Trace empty = trace::TraceBuilder().build();
   const auto report = findings_report({&empty, 1}, {}, {});
-  EXPECT_NE(report.sections.front().empty_text.find("No operations"), std::string::npos);
+  EXPECT_NE(report.sections.front().empty_text.find("No device operations"), std::string::npos);
 }
 
 // 1000 ns of kernel, 3000 ns in which the next launch was not made, 1000 ns of another kernel.

@@ -85,7 +85,7 @@ TEST(Page, IsOnePageThatNeedsNothingElse) {
 TEST(Page, SaysWhatIsMissing) {
   const auto report = page({});
   EXPECT_TRUE(section_of(report, "check").table.rows.empty());
-  EXPECT_NE(section_of(report, "check").empty_text.find("No operations"), std::string::npos);
+  EXPECT_NE(section_of(report, "check").empty_text.find("No device operations"), std::string::npos);
   EXPECT_TRUE(section_of(report, "trace").facts.empty());
 }
 
