@@ -1,3 +1,4 @@
+#include <fcntl.h>  // O_CLOEXEC, which DRM_CLOEXEC stands for
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
 #include <linux/kfd_ioctl.h>
