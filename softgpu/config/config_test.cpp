@@ -67,7 +67,7 @@ TEST(Config, ErrorsNameThePlace) {
   EXPECT_NE(error_of("[]"), "");
   EXPECT_NE(error_of(R"({"faults": [{"kind": "bad-luck"}]})").find("known: memory-fault"),
             std::string::npos);
-  EXPECT_NE(error_of(R"({"faults": [{"gpu": 1}]})").find("not there"), std::string::npos);
+  EXPECT_NE(error_of(R"({"faults": [{"gpu": 1}]})").find("does not exist"), std::string::npos);
   EXPECT_NE(error_of(R"({"gpus": [{"count": 5}, {"count": 4}]})").find("at most 8"),
             std::string::npos);
   EXPECT_NE(error_of(R"({"gpus": [{"pci_bus": 3}, {"pci_bus": 3}]})").find("same PCI address"),
