@@ -41,7 +41,7 @@ MONITOR = Front(
         -v --vram-usage  memory in use, in MB of 2^20 bytes
         -r --pcie  PCIe bandwidth in Mb/s  differs: from gpu_metrics 1.4 on; N/A before
         -q --process  also the processes
-        -V --violation  not done: sonde monitor --all says why clocks are held down, and for which share of the time"""),
+        -V --violation  not done: sonde monitor --all says why clocks are throttled, and for which share of the time"""),
      **_AGAIN, **_FORM, **_ELSEWHERE})
 PROCESS = Front(
     "amd-smi process", "amd-smi process [OPTIONS]", "Prints the processes on each GPU.",
@@ -58,7 +58,7 @@ METRIC = Front(
     {"Sections": options_of("""
         -m --mem-usage  memory, in MB of 2^20 bytes
         -u --usage  how busy engines are
-        -p --power  power, and whether clocks are held down  differs: voltages: N/A
+        -p --power  power, and whether clocks are throttled  differs: voltages: N/A
         -c --clock  clocks, and the least and the most that they can be
         -t --temperature  temperatures in degrees Celsius
         -P --pcie  width, speed and traffic of the link

@@ -80,7 +80,7 @@ def check_bounds(sonde, folder):
     # The three sentences on `stream`, and two on `product`, whose last rests on its resources.
     check("sentences rest on metrics", text.count("(metric "), 5)
     check("and on resources", text.count("(registers"), 1)
-    check("registers and LDS", "LDS let" in text or "VGPRs let" in text, True)
+    check("registers and LDS", "LDS allow" in text or "VGPRs allow" in text, True)
 
 
 def check_small_launch(sonde, place):

@@ -115,7 +115,7 @@ class Diff(Verdict):
             if event["cat"] == "kernel":
                 event["dur"] = 0
         verdict, _ = self.verdict(training(10), b)
-        self.assertIn("B has no times of operations", verdict)
+        self.assertIn("B has no operation times", verdict)
         self.assertNotIn("times as long", verdict)
 
     def test_an_empty_side(self):
