@@ -315,8 +315,7 @@ TEST(Properties, WhatIsMissingIsSaid) {
   EXPECT_EQ(lines_of(section_of(ask("breakdown", one_kernel), "breakdown").table,
                      {"total_ns", "compute_ns", "idle_ns"}),
             (Lines{"10|10|0"}));
-  EXPECT_EQ(ask("operators", calls_only).notes,
-            (Lines{"no device operations: CPU times only"}));
+  EXPECT_EQ(ask("operators", calls_only).notes, (Lines{"no device operations: CPU times only"}));
   EXPECT_EQ(lines_of(section_of(ask("operators", calls_only), "operators").table,
                      {"operator", "self_gpu_ns", "cpu_ns"}),
             (Lines{"aten::mm|-|10"}));

@@ -110,10 +110,12 @@ const char* host_work_name(HostWork work) {
   return kNames[static_cast<size_t>(work)];
 }
 
-// "dataloader_statistics" is about one.
+// "dataloader_statistics" is about one, and "bench_dataloader.py" may do anything.
 bool is_data_loader(std::string_view name) {
   for (const std::string_view word : {"DataLoader", "dataloader"}) {
     for (size_t at = name.find(word); at != name.npos; at = name.find(word, at + 1)) {
+      const bool begins = at == 0 || kIdentifier.find(name[at - 1]) == kIdentifier.npos;
+      if (word.front() == 'd' && !begins) continue;
       std::string_view rest = name.substr(at + word.size());
       rest = rest.substr(0, rest.find_first_not_of(kIdentifier));
       for (const std::string_view end :

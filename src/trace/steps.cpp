@@ -35,15 +35,33 @@ Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
   return found;
 }
 
-// As users number the iterations of their own loops: "step 7", "iteration_7", "Batch #7".
-constexpr const char* kNumbered =
-    "^([Tt]rain(ing)?[ _])?([Ss]tep|[Ii]ter(ation)?|[Bb]atch)[ _:=#-]*[0-9]+$";
+// As users number the iterations of their own loops: "step 7", "iteration_7".
+constexpr const char* kNumbered = "^([Tt]rain(ing)?[ _])?([Ss]tep|[Ii]ter(ation)?)[ _:=#-]*[0-9]+$";
 
-// Whether these are steps of what the GPU does: a thread that loads data may number its batches.
-bool launch_most(const Trace& trace, const Steps& steps) {
-  const std::vector<Row> step_of = step_of_ops(trace, steps);
-  const auto outside = std::count(step_of.begin(), step_of.end(), kNone);
-  return 2 * static_cast<size_t>(outside) <= step_of.size();
+// "train step 7" -> "train step ".
+std::string_view stem_of(std::string_view name) {
+  return name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+// Whether ranges that users number are steps: one series that the main thread of each process goes
+// through, with little between them. Others number parts of a step, phases, or what another thread
+// prepares.
+bool are_iterations(const Trace& trace, std::span<const Step> steps) {
+  if (steps.size() < 2) return false;
+  for (size_t first = 0, end = 0; first < steps.size(); first = end) {
+    int64_t inside_ns = 0;
+    for (; end < steps.size() && steps[end].process == steps[first].process; ++end) {
+      const Thread& thread = trace.threads[static_cast<size_t>(steps[end].thread)];
+      const bool is_main = thread.tid == trace.processes[static_cast<size_t>(thread.process)].pid;
+      if (!is_main || stem_of(steps[end].name) != stem_of(steps[first].name)) {
+        return false;
+      }
+      inside_ns += steps[end].time.end_ns - steps[end].time.start_ns;
+    }
+    const int64_t all_ns = steps[end - 1].time.end_ns - steps[first].time.start_ns;
+    if (5 * inside_ns < 4 * all_ns) return false;
+  }
+  return true;
 }
 
 // The names of the kernels of a process on one GPU, in the order in which they started.
@@ -231,9 +249,9 @@ Result<Steps> find_steps(const Trace& trace, const std::string& pattern) {
     SONDE_ASSIGN(Steps found, steps_of_markers(trace, usual));
     if (!found.steps.empty()) return found;
   }
+  if (trace.ops.size() != 0) return steps_of_period(trace);
   SONDE_ASSIGN(Steps numbered, steps_of_markers(trace, kNumbered));
-  if (numbered.steps.size() > 1 && launch_most(trace, numbered)) return numbered;
-  return steps_of_period(trace);
+  return are_iterations(trace, numbered.steps) ? std::move(numbered) : Steps();
 }
 
 }  // namespace sonde::trace

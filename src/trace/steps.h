@@ -26,9 +26,9 @@ struct Steps {
 
 // The ranges of markers whose label matches `pattern`, an extended regular expression; ranges
 // inside of another step are not steps. "" takes ProfilerStep#N, else the markers of inference
-// servers (execute_..., step[...]), else numbered ones of users ("step 7", "iteration_7") if these
-// launch most operations, else the period that is detected in the kernels of each process. Needs
-// `nesting`, and `ops` for the period.
+// servers (execute_..., step[...]), else the period that is detected in the kernels of each
+// process, or without operations the ranges "step 7" or "iteration_7" that the main thread goes
+// through one after the other. Needs `nesting`, and `ops` for the period.
 Result<Steps> find_steps(const Trace& trace, const std::string& pattern);
 
 // To which step each operation belongs, whenever it ran: the one of its process in which the call

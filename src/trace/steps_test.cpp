@@ -31,29 +31,40 @@ TEST(Steps, ProfilerStepsOfEachProcess) {
   EXPECT_FALSE(find_steps(rows.build(), "(").ok());
 }
 
-// A number that comes again is another step all the same.
-TEST(Steps, NumberedMarkersOfUsers) {
+using Ranges = std::vector<TraceBuilder::Api>;
+
+Names steps_of(const Ranges& ranges) {
   TraceBuilder rows;
-  rows.add(TraceBuilder::Api{"", "train_step 1", 0, 100, 1, 1, "nvtx"});
-  rows.add(TraceBuilder::Api{"", "Iteration #2", 100, 200, 1, 1, "nvtx"});
-  rows.add(TraceBuilder::Api{"", "train_step 1", 200, 300, 1, 1, "nvtx"});
-  rows.add(TraceBuilder::Api{"", "step", 300, 400, 1, 1, "nvtx"});
-  rows.add(TraceBuilder::Api{"", "two step 4", 400, 500, 1, 1, "nvtx"});
+  for (const TraceBuilder::Api& range : ranges) rows.add(range);
   const auto steps = find_steps(rows.build(), "");
-  ASSERT_TRUE(steps.ok());
-  EXPECT_EQ(names_of(*steps), (Names{"train_step 1", "Iteration #2", "train_step 1"}));
+  return steps.ok() ? names_of(*steps) : Names{"not ok"};
 }
 
-// Batches that one thread prepares are not the steps of another, which launches kernels.
-TEST(Steps, NumberedMarkersThatLaunchNothing) {
-  TraceBuilder rows;
-  for (int64_t i = 0; i < 4; ++i) {
-    rows.add(TraceBuilder::Api{"", "batch " + std::to_string(i), i * 100, i * 100 + 90, 1, 2});
-  }
+// A number that comes again is another step all the same.
+TEST(Steps, NumberedRangesOfAProgramWithoutOperations) {
+  EXPECT_EQ(steps_of({{"", "train_step 1", 0, 100, 1, 1, "nvtx"},
+                      {"", "train_step 2", 110, 200, 1, 1, "nvtx"},
+                      {"", "train_step 1", 200, 300, 1, 1, "nvtx"},
+                      {"", "step", 300, 400, 1, 1, "nvtx"},
+                      {"", "two step 4", 400, 500, 1, 1, "nvtx"}}),
+            (Names{"train_step 1", "train_step 2", "train_step 1"}));
+}
+
+TEST(Steps, NumberedRangesThatAreNoIterations) {
+  using R = TraceBuilder::Api;
+  const R one = {"", "step 1", 0, 100, 1, 1, "nvtx"}, two = {"", "step 2", 110, 200, 1, 1, "nvtx"};
+  EXPECT_EQ(steps_of({one, two}), (Names{"step 1", "step 2"}));
+  EXPECT_EQ(steps_of({one}), Names{});
+  EXPECT_EQ(steps_of({one, R{"", "iteration 2", 110, 200, 1, 1, "nvtx"}}), Names{});  // two series
+  EXPECT_EQ(steps_of({one, R{"", "step 2", 210, 300, 1, 1, "nvtx"}}), Names{});  // most is between
+  EXPECT_EQ(
+      steps_of({R{"", "step 1", 0, 100, 2, 1, "nvtx"}, R{"", "step 2", 110, 200, 2, 1, "nvtx"}}),
+      Names{});
+  TraceBuilder rows;  // what its operations repeat is told by them
+  rows.add(one);
+  rows.add(two);
   rows.add(TraceBuilder::Op{"kernel", 10, 20});
-  const auto steps = find_steps(rows.build(), "");
-  ASSERT_TRUE(steps.ok());
-  EXPECT_TRUE(steps->steps.empty());
+  EXPECT_EQ(names_of(*find_steps(rows.build(), "")), Names{});
 }
 
 TEST(Steps, OneInsideAnotherIsNoStep) {

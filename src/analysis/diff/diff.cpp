@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analysis/collectives/collectives.h"
 #include "analysis/operations/op_groups.h"
@@ -174,15 +175,20 @@ report::Section names_section(const Sides& sides, const char* key, const char* t
     rows.push_back(&entry);
     ++changes[change_of(sides, entry.second.calls_a, entry.second.calls_b)];
   }
-  for (const char* change : {"added", "removed", "increased", "decreased", "unchanged"}) {
+  // Of the number of calls, which a reader would not guess: their time may have doubled.
+  constexpr std::array<std::pair<const char*, const char*>, 5> kChanges = {
+      {{"added", "Added"},
+       {"removed", "Removed"},
+       {"increased", "More calls"},
+       {"decreased", "Fewer calls"},
+       {"unchanged", "As many calls"}}};
+  for (const auto& [change, label] : kChanges) {
     if (pairs.empty()) break;
-    std::string title_of = change;
-    title_of[0] = static_cast<char>(title_of[0] - 'a' + 'A');
-    section.add_fact({change, title_of, Kind::kInteger, changes[change]});
+    section.add_fact({change, label, Kind::kInteger, changes[change]});
   }
   sort_by_delta(rows, [](const auto* row) { return row->second.delta_ns(); });
   report::Table& table = section.table;
-  table.add_columns({name("name", "Name"), text("change", "Change"), integer("calls_a", "Calls A"),
+  table.add_columns({name("name", "Name"), text("change", "Calls"), integer("calls_a", "Calls A"),
                      integer("calls_b", "Calls B"), time("total_a_ns", "Total A"),
                      compared(time("total_b_ns", "Total B")), compared(time("delta_ns", "B - A")),
                      time("mean_a_ns", "Mean A"), compared(time("mean_b_ns", "Mean B"))});

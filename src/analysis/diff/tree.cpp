@@ -106,7 +106,8 @@ std::vector<std::pair<size_t, size_t>> pairs_of(const PathTree& a, const Childre
 
 std::string without_number(const std::string& name) {
   const size_t end = name.find_last_not_of("0123456789");
-  const bool is_numbered = end != name.npos && end + 1 != name.size() && name[end] == '#';
+  const bool is_numbered =
+      end != name.npos && end + 1 != name.size() && (name[end] == '#' || name[end] == ' ');
   return is_numbered ? name.substr(0, end + 1) : name;
 }
 

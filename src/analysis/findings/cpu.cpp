@@ -34,12 +34,13 @@ constexpr Rule kLineRule = {
 constexpr Rule kDriverRule = {
     "gpu-driver",
     "CPU time goes to a GPU's driver",
-    "There the program launches work or waits for its GPU, and this file has no operations that "
-    "tell which: record these, too (of CUDA with torch.profiler or Nsight Systems), and give sonde "
-    "check what they write. Each .item(), .cpu() and print of a tensor waits.",
-    "without device operations: the CPU time of samples in the library of a GPU's driver or "
-    "runtime (libcuda, libamdhip64, libhsa-runtime64), called from Python or native code, if that "
-    "is a quarter of all samples' time; no other finding is about that time",
+    "There a program launches work, waits for its GPU or sets something up, and this file has no "
+    "operations that tell: record these, too (of CUDA with torch.profiler or Nsight Systems), and "
+    "give sonde check what they write. In PyTorch each .item(), .cpu() and print of a tensor "
+    "waits. sonde stacks --by callers shows who calls the driver.",
+    "without device operations: the CPU time of samples in a library of a GPU's driver or runtime "
+    "(libcuda, libamdhip64, libhsa-runtime64), with what it calls in other libraries, if that is a "
+    "quarter of all samples' time; no other finding is about that time",
     "half of it, as if the GPU were twice as fast",
     true};
 constexpr Rule kOperatorRule = {
@@ -56,9 +57,9 @@ constexpr Rule kDataRule = {
     "The program waits for its data",
     "Use more workers, a larger prefetch_factor, persistent_workers=True; do less work per "
     "sample, or prepare the samples on disk.",
-    "without device operations: time within data loader ranges (DataLoader), only on the threads "
-    "of steps if steps are known, as a share of the time between the first and the last call of "
-    "threads",
+    "without device operations: time within data loader ranges (DataLoader) on the threads of "
+    "steps, or on main threads if no steps are known, as a share of the time between the first "
+    "and the last call of threads",
     "all of it",
     true};
 
@@ -109,13 +110,29 @@ std::string largest_part(const trace::Trace& trace, Wanted wanted, Place place_o
   return most == by_place.end() ? "" : most->first;
 }
 
+void add_driver(const trace::Trace& trace, const StackPlaces& places, const SampleTotals& totals,
+                Claims& claims) {
+  const double share = percentage_of(totals.driver.cpu_ns, totals.cpu_ns);
+  if (share < kMostPercentage) return;
+  const auto is_mine = [&](int32_t stack) {
+    return !places.is_import(stack) && !places.driver(stack).empty();
+  };
+  std::string text = fmt::format(
+      "{}, {:.1f} % of the CPU time of {} samples, most of it in {}",
+      time_text(totals.driver.cpu_ns), share, format_count(static_cast<uint64_t>(totals.samples)),
+      largest_part(trace, is_mine, [&](int32_t stack) { return places.driver(stack); }));
+  const std::string caller =
+      largest_part(trace, is_mine, [&](int32_t stack) { return places.own_place(stack); });
+  if (!caller.empty()) text += ", and below " + caller;
+  claims.push_back({&kDriverRule, sampled(trace, is_mine), kGain, std::move(text)});
+}
+
 // A function and a line are two views of the same samples, so each names the other.
 void add_samples(const trace::Trace& trace, Claims& claims) {
   const StackPlaces places(trace);
   const SampleTotals totals = sample_totals(trace, false);
   if (totals.samples < kFewSamples) return;
   const auto function_of = [&](int32_t stack) { return places.function(stack); };
-  const auto driver_of = [&](int32_t stack) { return places.driver(stack); };
   const auto line_of = [&](int32_t stack) { return places.line(stack); };
   const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list,
                              const auto& place_of, const auto& other_of, const char* other) {
@@ -125,7 +142,7 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
     if (share < kMostPercentage) return;
     const auto is_mine = [&](int32_t stack) {
       return !places.is_import(stack) && place_of(stack) == first.name &&
-             (&rule == &kDriverRule || places.driver(stack).empty());
+             places.driver(stack).empty();
     };
     const bool is_function = &rule == &kFunctionRule;
     std::string text =
@@ -136,7 +153,7 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
     if (!most.empty() && !first.name.ends_with(most)) text += fmt::format(", {} {}", other, most);
     claims.push_back({&rule, sampled(trace, is_mine), kGain, std::move(text)});
   };
-  add_first(kDriverRule, totals.drivers, driver_of, line_of, "most of it below");
+  add_driver(trace, places, totals, claims);
   // The line first: of two that have the same samples it says more.
   add_first(kLineRule, totals.lines, line_of, function_of, "most of it in");
   add_first(kFunctionRule, totals.functions, function_of, line_of, "most of it below");
@@ -264,12 +281,25 @@ void add_operators(const trace::Trace& trace, Claims& claims) {
                    time_text(own.sums_ns[largest]), share)});
 }
 
-// Where steps are known, of their threads: what another thread loads ahead delays no step.
-void add_data_loading(const trace::Trace& trace, int64_t whole_ns, Claims& claims) {
+// Whose waiting for data holds up the program: the threads of steps, or main threads. What another
+// thread loads ahead delays nobody. Empty: not known.
+std::set<int32_t> working_threads(const trace::Trace& trace) {
   std::set<int32_t> threads;
   if (const auto found = trace::find_steps(trace, ""); found.ok()) {
     for (const trace::Step& step : found->steps) threads.insert(step.thread);
   }
+  if (!threads.empty()) return threads;
+  for (const uint32_t thread : trace.apis.thread) {
+    const trace::Thread& one = trace.threads[thread];
+    const bool is_main =
+        one.process != kNone && one.tid == trace.processes[static_cast<size_t>(one.process)].pid;
+    if (is_main) threads.insert(static_cast<int32_t>(thread));
+  }
+  return threads;
+}
+
+void add_data_loading(const trace::Trace& trace, int64_t whole_ns, Claims& claims) {
+  const std::set<int32_t> threads = working_threads(trace);
   Lanes loading;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (trace.apis.kind[i] != ApiKind::kMarker) continue;

@@ -382,7 +382,7 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
     trace.names.emplace_back("/usr/lib/libcuda.so.1");
     for (trace::CodeFrame& frame : trace.stacks.frames) {
       frame.is_interpreter = trace.names[frame.function].starts_with("_Py");
-      if (trace.names[frame.function] == "cuda") {
+      if (trace.names[frame.function].find("cu") != std::string::npos) {
         frame.file = static_cast<uint32_t>(trace.names.size() - 1);
       }
     }
@@ -403,8 +403,8 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
   EXPECT_TRUE(sampled({{"f0", 0}, {"f1", 0}, {"f2", 0}, {"f3", 0}, {"f4", 0}}).empty());
   EXPECT_TRUE(sampled({{"dot", 3}, {"f0", 0}}, 9).empty());
   // The line that waits for a GPU is not to blame for what the GPU takes.
-  EXPECT_EQ(sampled({{"cuda", 3}, {"cuda", 3}, {"dot", 3}}),
-            (Lines{"gpu-driver 40000000 of 60000000: libcuda.so.1: 40.0 ms",
+  EXPECT_EQ(sampled({{"cuMemcpyDtoH", 3}, {"libcuda+0x8", 3}, {"dot", 3}}),
+            (Lines{"gpu-driver 40000000 of 60000000: 40.0 ms",
                    "cpu-line 20000000 of 60000000: main.py(3): f: 20.0 ms"}));
 }
 

@@ -177,6 +177,15 @@ std::string launch_rate(const trace::Trace& trace) {
                      by_gpu.size() == 1 ? "" : " on each GPU");
 }
 
+// A program that waits for the GPU cannot launch ahead, however fast it launches.
+std::string waits_text(int64_t after_waits_ns, int64_t total_ns) {
+  if (2 * after_waits_ns < total_ns) return "";
+  return fmt::format(
+      "; {:.0f} % of this time follows calls that wait for the GPU (.item(), "
+      "synchronize), which keep the program from launching ahead",
+      100.0 * static_cast<double>(after_waits_ns) / static_cast<double>(total_ns));
+}
+
 // Whether the launching call took the time, or had returned before.
 std::string launch_text(const trace::Trace& trace, const Gap& gap) {
   const auto api = static_cast<size_t>(trace.ops.api[static_cast<size_t>(gap.next)]);
@@ -241,19 +250,24 @@ std::string host_text(const trace::Trace& trace, const Gap& gap) {
 void add_idle(const Evidence& evidence, Claims& claims) {
   const trace::Trace& trace = evidence.trace;
   struct Sum {
-    int64_t gaps = 0, total_ns = 0;
+    int64_t gaps = 0, total_ns = 0, after_waits_ns = 0;
     const Gap* longest = nullptr;
     Lanes lanes;
   };
   const std::vector<Gap> gaps = idle_gaps(trace, HostTime(trace), kLaunchLatencyNs);
   const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
   std::map<const Rule*, Sum> sums;
+  const Gap* before = nullptr;
   for (const Gap& gap : gaps) {
+    const bool is_after_wait = before != nullptr && before->reason == IdleReason::kSync &&
+                               before->gpu == gap.gpu && before->time.end_ns == gap.time.start_ns;
+    before = &gap;
     const Rule* rule = rule_of(trace, gap);
     if (rule == nullptr || !evidence.gpus.contains(gap.gpu)) continue;
     Sum& sum = sums[rule];
     ++sum.gaps;
     sum.total_ns += length(gap);
+    if (is_after_wait) sum.after_waits_ns += length(gap);
     sum.lanes[gap.gpu].push_back(gap.time);
     if (sum.longest == nullptr || length(gap) > length(*sum.longest)) sum.longest = &gap;
   }
@@ -272,7 +286,7 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     if (is_dependency || reason == IdleReason::kOther) text += launch_text(trace, *sum.longest);
     if (reason == IdleReason::kLaunchBound) text += host_text(trace, *sum.longest);
     if (rule == &kIdleRules[static_cast<size_t>(IdleReason::kLaunchBound)]) {
-      text += launch_rate(trace);
+      text += launch_rate(trace) + waits_text(sum.after_waits_ns, sum.total_ns);
     }
     for (auto& [gpu, set] : sum.lanes) trace::normalise(set);
     claims.push_back(
@@ -300,7 +314,10 @@ Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted,
     const int32_t process = trace.threads[trace.apis.thread[i]].process;
     ranges.by_process[process].push_back({trace.apis.start_ns[i], trace.apis.end_ns[i]});
     ++ranges.count;
-    ranges.total_ns += trace.api_ns(i);
+  }
+  for (auto& [process, set] : ranges.by_process) {  // ranges may lie within one another
+    trace::normalise(set);
+    ranges.total_ns += trace::length_ns(set);
   }
   return ranges;
 }

@@ -32,7 +32,7 @@ struct Overview {
   int64_t busy_of_wall_ns = 0;  // with the warm-up, as the wall time
   bool has_warm_up = false;
   int64_t import_ns = 0, cpu_ns = 0;  // of samples; the one is part of the other
-  bool has_driver = false;            // samples in a GPU's driver
+  int64_t driver_ns = 0;              // likewise in a GPU's driver
   std::string hardly_used;            // "GPU 1, GPU 3"
   trace::CpuTime cpu_time;
 };
@@ -75,7 +75,7 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
     const SampleTotals sampled = sample_totals(trace);
     overview.import_ns += sampled.import_ns;
     overview.cpu_ns += sampled.cpu_ns;
-    overview.has_driver |= !sampled.drivers.empty();
+    overview.driver_ns += sampled.driver.cpu_ns;
     const trace::CpuTime cpu_time = trace.cpu_time.value_or(trace::CpuTime());
     overview.cpu_time.used_ns += cpu_time.used_ns;
     overview.cpu_time.waited_ns += cpu_time.waited_ns;
@@ -120,10 +120,12 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   if (overview.wall_ns == 0) return;
   const bool has_gpus = !overview.devices.empty();
   const auto share = [](int64_t part, int64_t whole) { return percent_of(part, whole); };
+  // To look for a GPU takes some time in its driver, too.
+  const bool uses_gpu = overview.driver_ns * 20 > overview.cpu_ns;
   section.add_fact({"device", "Device", Kind::kText,
-                    has_gpus              ? devices_text(overview.devices)
-                    : overview.has_driver ? "a GPU whose operations are not in the file"
-                                          : "CPU only"});
+                    has_gpus   ? devices_text(overview.devices)
+                    : uses_gpu ? "a GPU whose operations are not in the file"
+                               : "CPU only"});
   if (!overview.hardly_used.empty()) {
     section.add_fact(
         {"hardly_used", "Hardly used, left out below", Kind::kText, overview.hardly_used});

@@ -22,10 +22,13 @@ bool begins_thread(std::string_view function) {
   return std::find(kNames.begin(), kNames.end(), function) != kNames.end();
 }
 
+// "libcuda.so.1", but not "libcuda.so_shim.so".
 bool is_driver(std::string_view file) {
-  constexpr std::array kNames = {"libcuda.so", "libamdhip64.so", "libhsa-runtime64.so"};
-  return std::any_of(kNames.begin(), kNames.end(),
-                     [&](const char* name) { return file.starts_with(name); });
+  constexpr std::array<std::string_view, 3> kNames = {"libcuda.so", "libamdhip64.so",
+                                                      "libhsa-runtime64.so"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
+    return file.starts_with(name) && (file.size() == name.size() || file[name.size()] == '.');
+  });
 }
 
 void add(ByName& totals, const std::string& name, const SampleTotal& of_stack) {
@@ -83,12 +86,23 @@ std::string StackPlaces::line(int32_t node) const {
 }
 
 std::string StackPlaces::driver(int32_t node) const {
+  std::string called;
   for (; node != kNone; node = trace_.stacks.parent[static_cast<size_t>(node)]) {
     const trace::CodeFrame& code = frame(node);
-    if (code.kind == trace::FrameKind::kPython) break;
+    if (code.kind == trace::FrameKind::kPython || !code.is_library) break;
     std::string_view file = trace_.names[code.file];
     file.remove_prefix(file.rfind('/') + 1);
-    if (is_driver(file)) return std::string(file);
+    if (!is_driver(file)) continue;
+    const std::string& function = trace_.names[code.function];
+    called = function.find("+0x") == function.npos ? function : std::string(file);
+  }
+  return called;
+}
+
+std::string StackPlaces::own_place(int32_t node) const {
+  if (std::string python = line(node); !python.empty()) return python;
+  for (; node != kNone; node = trace_.stacks.parent[static_cast<size_t>(node)]) {
+    if (!frame(node).is_library) return trace_.names[frame(node).function];
   }
   return "";
 }
@@ -109,17 +123,18 @@ SampleTotals sample_totals(const trace::Trace& trace, bool with_imports) {
     ++all.samples;
     all.cpu_ns += samples.cpu_ns[i];
   }
-  ByName functions, lines, drivers;
+  ByName functions, lines;
   for (const auto& [node, total] : stacks) {
-    const std::string driver = places.driver(node);
-    add(drivers, driver, total);
-    if (!with_imports && !driver.empty()) continue;
+    if (!places.driver(node).empty()) {
+      all.driver.samples += total.samples;
+      all.driver.cpu_ns += total.cpu_ns;
+      if (!with_imports) continue;
+    }
     add(functions, places.function(node), total);
     add(lines, places.line(node), total);
   }
   all.functions = ordered(functions);
   all.lines = ordered(lines);
-  all.drivers = ordered(drivers);
   return all;
 }
 

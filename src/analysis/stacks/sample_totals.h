@@ -18,7 +18,7 @@ struct SampleTotals {
   std::vector<SampleTotal> functions;  // the innermost; the largest first, equal ones by name
   std::vector<SampleTotal> lines;      // the innermost of Python that is not a library's
   int64_t samples = 0, cpu_ns = 0;     // of all that took CPU time
-  std::vector<SampleTotal> drivers;    // libraries of GPUs' drivers and runtimes: "libcuda.so.1"
+  SampleTotal driver;                  // of GPUs' drivers and runtimes
   int64_t import_ns = 0;               // within Python's import system
 };
 
@@ -38,9 +38,11 @@ class StackPlaces {
   bool is_import(int32_t node) const {
     return node != trace::kNone && is_import_[static_cast<size_t>(node)];
   }
-  // The library of a GPU's driver or runtime that the user's code had called, by its file's name;
-  // "": none.
+  // The function of a GPU's driver or runtime that the user's code had called, or if it has no name
+  // the library's: "cuStreamSynchronize", "libcuda.so.1"; "": none.
   std::string driver(int32_t node) const;
+  // The line() that the stack is counted under, or the innermost function that is not a library's.
+  std::string own_place(int32_t node) const;
 
  private:
   const trace::CodeFrame& frame(int32_t node) const;
