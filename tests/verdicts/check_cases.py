@@ -189,6 +189,28 @@ class HostCauses(Verdict):
         trace.python("train.py(3): preprocess", 120, 5000)
         self.assertIn("preprocess", self.remark("host-work", trace))
 
+    def test_ranges_of_a_loader_within_one_another_are_counted_once(self):
+        def load(trace, begin, end):
+            trace.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin, end - begin)
+            trace.python("torch/utils/data/dataloader.py(630): __next__", begin, end - begin)
+        self.assertIn("take 4.90 ms", self.remark("data-loading", training(compute=500, gap_by=load)))
+
+    def test_a_script_named_after_a_loader_is_none(self):
+        def work(trace, begin, end):
+            trace.python("bench_dataloader.py(9): step", begin, end - begin)
+            trace.python("metrics.py(7): update", begin + 1, end - begin - 2)
+        trace = training(compute=500, length=4000, gap_by=work)
+        self.assert_not_found("data-loading", trace)
+        self.assertIn("update", self.remark("host-work", trace))
+
+    def test_launches_that_a_wait_held_back(self):
+        """The host needs 400 us a step for launches of 800 us of work, and could be ahead but for the wait."""
+        def wait(trace, begin, end):
+            trace.call("cudaDeviceSynchronize", begin - 500, 500)
+        self.assertIn("follows calls that wait for the GPU",
+                      self.remark("launch-bound", training(length=1200, gap_by=wait)))
+        self.assertNotIn("follows calls that wait", self.remark("launch-bound", training(length=1200)))
+
     def test_short_gaps_within_python_are_launches(self):
         """Python needs 100 us for each launch: fewer launches would help."""
         trace = Trace()
