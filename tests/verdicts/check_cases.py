@@ -211,6 +211,17 @@ class HostCauses(Verdict):
                       self.remark("launch-bound", training(length=1200, gap_by=wait)))
         self.assertNotIn("follows calls that wait", self.remark("launch-bound", training(length=1200)))
 
+    def test_gaps_within_a_graph_are_not_of_launches(self):
+        """One call launches 200 kernels of 8 us, with 2 us between them."""
+        trace = Trace()
+        trace.call("cudaGraphLaunch", 0, 20, correlation=500)
+        for i in range(200):
+            trace.kernel("node", 30 + i * 10, 8, launched=None)
+            trace.events[-1]["args"]["correlation"] = 500
+        found = self.findings(trace)
+        self.assertIn("graph-gaps", found)
+        self.assertNotIn("launch-latency", found)
+
     def test_short_gaps_within_python_are_launches(self):
         """Python needs 100 us for each launch: fewer launches would help."""
         trace = Trace()

@@ -350,10 +350,11 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
   }
   ids.insert(ids.end(), {"cpu-function", "cpu-line", "gpu-driver", "lock-waits"});  // below
   // Those of tests/verdicts: check, counters, jobs, balance and blocked_cases.py.
-  ids.insert(ids.end(), {"below-roofline", "code-loading", "collective-waits", "host-work",
-                         "memory-calls", "slow-collectives", "bank-conflicts", "l2-misses",
-                         "latency-bound", "low-occupancy", "memory-bound", "small-launches",
-                         "uncoalesced-access", "uneven-gpus", "host-blocked", "peer-copies"});
+  ids.insert(ids.end(),
+             {"below-roofline", "code-loading", "collective-waits", "host-work", "memory-calls",
+              "slow-collectives", "bank-conflicts", "l2-misses", "latency-bound", "low-occupancy",
+              "memory-bound", "small-launches", "uncoalesced-access", "uneven-gpus", "host-blocked",
+              "peer-copies", "graph-gaps"});
   std::vector<std::string> known = finding_ids();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -479,7 +480,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 41u);
+  EXPECT_EQ(ids.size(), 42u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

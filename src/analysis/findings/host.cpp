@@ -20,7 +20,7 @@ using trace::Row;
 
 constexpr int64_t kLaunchLatencyNs = 30'000;  // the default of sonde idle --latency
 constexpr int64_t kFewAllocations = 10;
-constexpr double kPartOfDependencies = 0.5;
+constexpr double kHalf = 0.5;
 
 constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
   std::array<Rule, kIdleReasons> rules{};
@@ -66,9 +66,19 @@ constexpr Rule kCallRule = {
     "slow-call", "GPUs are idle while the call that launches their next work runs",
     "A kernel's first launch loads or compiles its code: warm up first, or load early "
     "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). Later launches wait if the queue "
-    "is full. sonde launches lists the slow calls.",
+    "is full, and a copy from pageable memory waits until the CPU has staged it: pin that. sonde "
+    "launches lists the slow calls.",
     "gaps with reason other in sonde idle, at least half of which the launching call takes",
     "all of it"};
+
+// Of reason launch latency: one call launched both operations, so fewer launches would not help.
+constexpr Rule kGraphRule = {
+    "graph-gaps", "GPUs are idle between the operations of one graph",
+    "Give the graph's kernels more to do, fuse them, or let branches of the graph that do not "
+    "depend on each other run at the same time. sonde sequences shows what could be fused.",
+    "the idle time with reason launch latency in sonde idle between operations that one call "
+    "launched",
+    "half of it, as if half of the gaps were gone"};
 
 // Of reason launch-bound: the cause is what the launching thread did, and fewer launches would not
 // help.
@@ -198,8 +208,8 @@ std::vector<const Rule*> idle_rules() {
   for (const Rule& rule : kIdleRules) {
     if (rule.id != nullptr) rules.push_back(&rule);
   }
-  rules.insert(rules.end(),
-               {&kCallRule, &kCodeRule, &kMemoryRule, &kHostRule, &kBlockedRule, &kUnknownRule});
+  rules.insert(rules.end(), {&kCallRule, &kGraphRule, &kCodeRule, &kMemoryRule, &kHostRule,
+                             &kBlockedRule, &kUnknownRule});
   return rules;
 }
 
@@ -215,6 +225,11 @@ const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
   const int64_t length_ns = gap.time.end_ns - gap.time.start_ns;
   if (gap.reason == IdleReason::kOther && launching_ns(trace, gap) >= length_ns / 2) {
     return &kCallRule;
+  }
+  if (gap.reason == IdleReason::kLaunchLatency && gap.previous != kNone &&
+      trace.ops.api[static_cast<size_t>(gap.previous)] ==
+          trace.ops.api[static_cast<size_t>(gap.next)]) {
+    return &kGraphRule;
   }
   if (gap.reason != IdleReason::kLaunchBound || gap.host.time_ns < length_ns / 2) {
     return of_reason.id == nullptr ? nullptr : &of_reason;
@@ -289,8 +304,8 @@ void add_idle(const Evidence& evidence, Claims& claims) {
       text += launch_rate(trace) + waits_text(sum.after_waits_ns, sum.total_ns);
     }
     for (auto& [gpu, set] : sum.lanes) trace::normalise(set);
-    claims.push_back(
-        {rule, std::move(sum.lanes), is_dependency ? kPartOfDependencies : 1.0, std::move(text)});
+    const double part = is_dependency || rule == &kGraphRule ? kHalf : 1.0;
+    claims.push_back({rule, std::move(sum.lanes), part, std::move(text)});
   }
 }
 
