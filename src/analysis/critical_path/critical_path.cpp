@@ -90,6 +90,15 @@ report::Section bound_section(const Answer& answer) {
   section.add_fact({"at_ns", "Begins at", Kind::kTime, from_origin(answer, start_of(answer))});
   section.add_fact(
       {"edges", "Edges", Kind::kInteger, static_cast<int64_t>(answer.path.edges.size())});
+  // Shares of a short path would be read as shares of the program's time.
+  if (elapsed_ns > 2 * answer.path.length_ns) {
+    section.remarks.push_back(fmt::format(
+        "The shares are of the path's length. {:.0f} % of the time from its start to its end is "
+        "unexplained: between these calls the host did what no call or operation shows. sonde idle "
+        "shows when the GPU waited, sonde stacks what the host did.",
+        100.0 * static_cast<double>(elapsed_ns - answer.path.length_ns) /
+            static_cast<double>(elapsed_ns)));
+  }
   return section;
 }
 

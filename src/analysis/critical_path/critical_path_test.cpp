@@ -49,6 +49,19 @@ TEST(CriticalPath, LaunchQueueAndSynchronisation) {
   EXPECT_EQ(fact_of(section, "length_ns"), "205");
   EXPECT_EQ(fact_of(section, "elapsed_ns"), "230");
   EXPECT_EQ(fact_of(section, "unexplained_ns"), "25");  // until the call returned
+  EXPECT_TRUE(section.remarks.empty());
+}
+
+// The host launches 10 ns of work after each 190 ns of something that was not recorded.
+TEST(CriticalPath, SaysThatMostIsUnexplained) {
+  trace::TraceBuilder rows;
+  for (int64_t at = 0; at < 1000; at += 200) {
+    rows.add(OpRow{"k", at + 4, at + 10, rows.add(runtime("hipLaunchKernel", at, at + 2))});
+  }
+  const report::Report report = ask("critical-path", rows);
+  const auto& remarks = section_of(report, "bound_by").remarks;
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("is unexplained"), std::string::npos) << remarks[0];
 }
 
 // k0 and k1 were launched before the recording, and the call waits for both. By its clock the
