@@ -59,7 +59,7 @@ bool are_iterations(const Trace& trace, std::span<const Step> steps) {
       inside_ns += steps[end].time.end_ns - steps[end].time.start_ns;
     }
     const int64_t all_ns = steps[end - 1].time.end_ns - steps[first].time.start_ns;
-    if (5 * inside_ns < 4 * all_ns) return false;
+    if (inside_ns < all_ns - all_ns / 5) return false;
   }
   return true;
 }

@@ -91,7 +91,7 @@ report::Section bound_section(const Answer& answer) {
   section.add_fact(
       {"edges", "Edges", Kind::kInteger, static_cast<int64_t>(answer.path.edges.size())});
   // Shares of a short path would be read as shares of the program's time.
-  if (elapsed_ns > 2 * answer.path.length_ns) {
+  if (elapsed_ns / 2 > answer.path.length_ns) {
     section.remarks.push_back(fmt::format(
         "The shares are of the path's length. {:.0f} % of the time from its start to its end is "
         "unexplained: between these calls the host did what no call or operation shows. sonde idle "

@@ -189,7 +189,7 @@ std::string launch_rate(const trace::Trace& trace) {
 
 // A program that waits for the GPU cannot launch ahead, however fast it launches.
 std::string waits_text(int64_t after_waits_ns, int64_t total_ns) {
-  if (2 * after_waits_ns < total_ns) return "";
+  if (after_waits_ns < total_ns / 2 || total_ns == 0) return "";
   return fmt::format(
       "; {:.0f} % of this time follows calls that wait for the GPU (.item(), "
       "synchronize), which keep the program from launching ahead",

@@ -121,7 +121,7 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   const bool has_gpus = !overview.devices.empty();
   const auto share = [](int64_t part, int64_t whole) { return percent_of(part, whole); };
   // To look for a GPU takes some time in its driver, too.
-  const bool uses_gpu = overview.driver_ns * 20 > overview.cpu_ns;
+  const bool uses_gpu = overview.driver_ns > overview.cpu_ns / 20;
   section.add_fact({"device", "Device", Kind::kText,
                     has_gpus   ? devices_text(overview.devices)
                     : uses_gpu ? "a GPU whose operations are not in the file"
