@@ -6,11 +6,14 @@
 #include <map>
 #include <optional>
 
+#include "base/letters.h"
+
 namespace sonde::trace {
 namespace {
 
-Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
-  SONDE_ASSIGN(const NameFilter filter, NameFilter::compile(pattern, "--step"));
+// The ranges whose label `wants` accepts.
+template <typename Wants>
+Steps steps_of_ranges(const Trace& trace, Wants wants) {
   std::vector<int8_t> wanted(trace.names.size(), -1);
   std::map<int32_t, int64_t> until_ns;  // the end of the last step of each process
   Steps found;
@@ -18,7 +21,7 @@ Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
   for (size_t i = 0; i < apis.size(); ++i) {
     if (apis.kind[i] != ApiKind::kMarker || apis.end_ns[i] <= apis.start_ns[i]) continue;
     int8_t& match = wanted[apis.label[i]];
-    if (match < 0) match = filter.wants(trace.names[apis.label[i]]) ? 1 : 0;
+    if (match < 0) match = wants(trace.names[apis.label[i]]) ? 1 : 0;
     if (match == 0) continue;
     const int32_t process = trace.threads[apis.thread[i]].process;
     const auto [entry, is_new] = until_ns.try_emplace(process, std::numeric_limits<int64_t>::min());
@@ -31,16 +34,14 @@ Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
   }
   std::stable_sort(found.steps.begin(), found.steps.end(),
                    [](const Step& a, const Step& b) { return a.process < b.process; });
-  if (!found.steps.empty()) found.source = "markers that match '" + pattern + "'";
   return found;
 }
 
-// As users number the iterations of their own loops: "step 7", "iteration_7".
-constexpr const char* kNumbered = "^([Tt]rain(ing)?[ _])?([Ss]tep|[Ii]ter(ation)?)[ _:=#-]*[0-9]+$";
-
-// "train step 7" -> "train step ".
-std::string_view stem_of(std::string_view name) {
-  return name.substr(0, name.find_last_not_of("0123456789") + 1);
+Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
+  SONDE_ASSIGN(const NameFilter filter, NameFilter::compile(pattern, "--step"));
+  Steps found = steps_of_ranges(trace, [&](const std::string& name) { return filter.wants(name); });
+  if (!found.steps.empty()) found.source = "markers that match '" + pattern + "'";
+  return found;
 }
 
 // Whether ranges that users number are steps: one series that the main thread of each process goes
@@ -53,7 +54,7 @@ bool are_iterations(const Trace& trace, std::span<const Step> steps) {
     for (; end < steps.size() && steps[end].process == steps[first].process; ++end) {
       const Thread& thread = trace.threads[static_cast<size_t>(steps[end].thread)];
       const bool is_main = thread.tid == trace.processes[static_cast<size_t>(thread.process)].pid;
-      if (!is_main || stem_of(steps[end].name) != stem_of(steps[first].name)) {
+      if (!is_main || iteration_stem(steps[end].name) != iteration_stem(steps[first].name)) {
         return false;
       }
       inside_ns += steps[end].time.end_ns - steps[end].time.start_ns;
@@ -220,6 +221,19 @@ size_t period_of(std::span<const NameId> sequence) {
   return is_one ? 0 : found;  // one kernel that repeats is not a step
 }
 
+std::string_view iteration_stem(std::string_view name) {
+  const std::string_view stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  if (stem.size() == name.size()) return "";
+  std::string word = lower(stem.substr(0, stem.find_last_not_of(" _:=#-") + 1));
+  for (const std::string_view before : {"train ", "train_", "training ", "training_"}) {
+    if (word.starts_with(before)) {
+      word.erase(0, before.size());
+      break;
+    }
+  }
+  return word == "step" || word == "iter" || word == "iteration" ? stem : "";
+}
+
 std::vector<Row> step_of_ops(const Trace& trace, const Steps& steps) {
   const auto step_at = [&](int32_t process, int64_t time_ns) -> Row {
     const auto after =
@@ -250,8 +264,11 @@ Result<Steps> find_steps(const Trace& trace, const std::string& pattern) {
     if (!found.steps.empty()) return found;
   }
   if (trace.ops.size() != 0) return steps_of_period(trace);
-  SONDE_ASSIGN(Steps numbered, steps_of_markers(trace, kNumbered));
-  return are_iterations(trace, numbered.steps) ? std::move(numbered) : Steps();
+  Steps numbered =
+      steps_of_ranges(trace, [](const std::string& name) { return !iteration_stem(name).empty(); });
+  if (!are_iterations(trace, numbered.steps)) return Steps();
+  numbered.source = "ranges that the program numbers";
+  return numbered;
 }
 
 }  // namespace sonde::trace

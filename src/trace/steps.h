@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,9 @@ struct Steps {
 // process, or without operations the ranges "step 7" or "iteration_7" that the main thread goes
 // through one after the other. Needs `nesting`, and `ops` for the period.
 Result<Steps> find_steps(const Trace& trace, const std::string& pattern);
+
+// What a range such as "train step 7" or "iteration_7" has before its number; "": it is none.
+std::string_view iteration_stem(std::string_view name);
 
 // To which step each operation belongs, whenever it ran: the one of its process in which the call
 // that launched it began, or, with `of_device`, in which it began itself. By row of Trace::ops, an

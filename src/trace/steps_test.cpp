@@ -67,6 +67,15 @@ TEST(Steps, NumberedRangesThatAreNoIterations) {
   EXPECT_EQ(names_of(*find_steps(rows.build(), "")), Names{});
 }
 
+TEST(Steps, NamesOfIterations) {
+  EXPECT_EQ(iteration_stem("Train step 7"), "Train step ");
+  EXPECT_EQ(iteration_stem("iteration_12"), "iteration_");
+  EXPECT_EQ(iteration_stem("iter#3"), "iter#");
+  for (const char* name : {"step", "layer 3", "two step 4", "batch 3", "7", ""}) {
+    EXPECT_EQ(iteration_stem(name), "") << name;
+  }
+}
+
 TEST(Steps, OneInsideAnotherIsNoStep) {
   TraceBuilder rows;
   rows.add(TraceBuilder::Api{"", "step outer", 0, 100, 1, 1, "roctx"});

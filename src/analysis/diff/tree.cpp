@@ -6,6 +6,7 @@
 
 #include "analysis/diff/diff.h"
 #include "trace/op_tree.h"
+#include "trace/steps.h"
 
 namespace sonde::analysis {
 namespace {
@@ -105,9 +106,9 @@ std::vector<std::pair<size_t, size_t>> pairs_of(const PathTree& a, const Childre
 }  // namespace
 
 std::string without_number(const std::string& name) {
+  if (const auto stem = trace::iteration_stem(name); !stem.empty()) return std::string(stem);
   const size_t end = name.find_last_not_of("0123456789");
-  const bool is_numbered =
-      end != name.npos && end + 1 != name.size() && (name[end] == '#' || name[end] == ' ');
+  const bool is_numbered = end != name.npos && end + 1 != name.size() && name[end] == '#';
   return is_numbered ? name.substr(0, end + 1) : name;
 }
 

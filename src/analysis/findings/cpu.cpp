@@ -115,7 +115,7 @@ void add_driver(const trace::Trace& trace, const StackPlaces& places, const Samp
   const double share = percentage_of(totals.driver.cpu_ns, totals.cpu_ns);
   if (share < kMostPercentage) return;
   const auto is_mine = [&](int32_t stack) {
-    return !places.is_import(stack) && !places.driver(stack).empty();
+    return !places.is_import(stack) && places.is_driver(stack);
   };
   std::string text = fmt::format(
       "{}, {:.1f} % of the CPU time of {} samples, most of it in {}",
@@ -130,7 +130,7 @@ void add_driver(const trace::Trace& trace, const StackPlaces& places, const Samp
 // A function and a line are two views of the same samples, so each names the other.
 void add_samples(const trace::Trace& trace, Claims& claims) {
   const StackPlaces places(trace);
-  const SampleTotals totals = sample_totals(trace, false);
+  const SampleTotals totals = sample_totals(trace, Counted::kOwnWork);
   if (totals.samples < kFewSamples) return;
   const auto function_of = [&](int32_t stack) { return places.function(stack); };
   const auto line_of = [&](int32_t stack) { return places.line(stack); };
@@ -141,8 +141,7 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
     const double share = percentage_of(first.cpu_ns, totals.cpu_ns);
     if (share < kMostPercentage) return;
     const auto is_mine = [&](int32_t stack) {
-      return !places.is_import(stack) && place_of(stack) == first.name &&
-             places.driver(stack).empty();
+      return !places.is_import(stack) && place_of(stack) == first.name && !places.is_driver(stack);
     };
     const bool is_function = &rule == &kFunctionRule;
     std::string text =
@@ -341,7 +340,7 @@ std::vector<const Rule*> cpu_rules() {
 }
 
 std::string few_samples_text(const trace::Trace& trace) {
-  const auto samples = sample_totals(trace, false).samples;
+  const auto samples = sample_totals(trace, Counted::kOwnWork).samples;
   if (samples == 0 || samples >= kFewSamples) return "";
   return fmt::format(
       "{} CPU sample{} are too few to say where the time went: record for longer, or sample more "

@@ -23,7 +23,8 @@ bool begins_thread(std::string_view function) {
 }
 
 // "libcuda.so.1", but not "libcuda.so_shim.so".
-bool is_driver(std::string_view file) {
+bool is_driver_file(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
   constexpr std::array<std::string_view, 3> kNames = {"libcuda.so", "libamdhip64.so",
                                                       "libhsa-runtime64.so"};
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
@@ -51,14 +52,18 @@ std::vector<SampleTotal> ordered(const ByName& by_name) {
 
 StackPlaces::StackPlaces(const trace::Trace& trace) : trace_(trace) {
   const trace::CallStacks& stacks = trace.stacks;
-  std::vector<bool> by_frame;
+  std::vector<bool> by_frame, drivers;
   for (const trace::CodeFrame& code : stacks.frames) {
+    drivers.push_back(is_driver_file(trace.names[code.file]));
     by_frame.push_back(code.kind == trace::FrameKind::kPython &&
                        trace.names[code.file].starts_with("<frozen importlib"));
   }
   for (size_t node = 0; node < stacks.size(); ++node) {  // callers stand before what they called
     const int32_t parent = stacks.parent[node];
     is_import_.push_back(by_frame[stacks.frame[node]] || is_import(parent));
+    // A callback that the driver calls is the user's again.
+    is_driver_.push_back(is_library(static_cast<int32_t>(node)) &&
+                         (drivers[stacks.frame[node]] || is_driver(parent)));
   }
 }
 
@@ -85,18 +90,19 @@ std::string StackPlaces::line(int32_t node) const {
   return "";
 }
 
+bool StackPlaces::is_library(int32_t node) const {
+  return frame(node).kind == trace::FrameKind::kNative && frame(node).is_library;
+}
+
 std::string StackPlaces::driver(int32_t node) const {
-  std::string called;
-  for (; node != kNone; node = trace_.stacks.parent[static_cast<size_t>(node)]) {
-    const trace::CodeFrame& code = frame(node);
-    if (code.kind == trace::FrameKind::kPython || !code.is_library) break;
-    std::string_view file = trace_.names[code.file];
-    file.remove_prefix(file.rfind('/') + 1);
-    if (!is_driver(file)) continue;
-    const std::string& function = trace_.names[code.function];
-    called = function.find("+0x") == function.npos ? function : std::string(file);
+  const trace::CallStacks& stacks = trace_.stacks;
+  while (is_driver(stacks.parent[static_cast<size_t>(node)])) {
+    node = stacks.parent[static_cast<size_t>(node)];
   }
-  return called;
+  const std::string& function = trace_.names[frame(node).function];
+  const std::string_view path = trace_.names[frame(node).file];
+  return function.find("+0x") == function.npos ? function
+                                               : std::string(path.substr(path.rfind('/') + 1));
 }
 
 std::string StackPlaces::own_place(int32_t node) const {
@@ -107,7 +113,7 @@ std::string StackPlaces::own_place(int32_t node) const {
   return "";
 }
 
-SampleTotals sample_totals(const trace::Trace& trace, bool with_imports) {
+SampleTotals sample_totals(const trace::Trace& trace, Counted counted) {
   const trace::Samples& samples = trace.samples;
   std::map<int32_t, SampleTotal> stacks;  // there are far fewer than samples
   SampleTotals all;
@@ -115,7 +121,7 @@ SampleTotals sample_totals(const trace::Trace& trace, bool with_imports) {
   for (size_t i = 0; i < samples.size(); ++i) {
     if (places.is_import(samples.stack[i])) {
       all.import_ns += samples.cpu_ns[i];
-      if (!with_imports) continue;
+      if (counted == Counted::kOwnWork) continue;
     }
     SampleTotal& stack = stacks[samples.stack[i]];
     ++stack.samples;
@@ -125,10 +131,10 @@ SampleTotals sample_totals(const trace::Trace& trace, bool with_imports) {
   }
   ByName functions, lines;
   for (const auto& [node, total] : stacks) {
-    if (!places.driver(node).empty()) {
+    if (places.is_driver(node)) {
       all.driver.samples += total.samples;
       all.driver.cpu_ns += total.cpu_ns;
-      if (!with_imports) continue;
+      if (counted == Counted::kOwnWork) continue;
     }
     add(functions, places.function(node), total);
     add(lines, places.line(node), total);

@@ -22,9 +22,10 @@ struct SampleTotals {
   int64_t import_ns = 0;               // within Python's import system
 };
 
-// Without `with_imports` imports are left out of all but import_ns, and what ran in a GPU's driver
-// out of functions and lines.
-SampleTotals sample_totals(const trace::Trace& trace, bool with_imports = true);
+// kOwnWork: imports are left out of all but import_ns, and what ran in a GPU's driver out of
+// functions and lines.
+enum class Counted { kAll, kOwnWork };
+SampleTotals sample_totals(const trace::Trace& trace, Counted counted = Counted::kAll);
 
 // What a stack (a node of Trace::stacks) is counted under.
 class StackPlaces {
@@ -38,17 +39,22 @@ class StackPlaces {
   bool is_import(int32_t node) const {
     return node != trace::kNone && is_import_[static_cast<size_t>(node)];
   }
-  // The function of a GPU's driver or runtime that the user's code had called, or if it has no name
-  // the library's: "cuStreamSynchronize", "libcuda.so.1"; "": none.
+  // Whether the user's code had called a GPU's driver or runtime.
+  bool is_driver(int32_t node) const {
+    return node != trace::kNone && is_driver_[static_cast<size_t>(node)];
+  }
+  // The function of it that was called, or if that has no name the library: "cuStreamSynchronize",
+  // "libcuda.so.1". Of a stack with is_driver().
   std::string driver(int32_t node) const;
   // The line() that the stack is counted under, or the innermost function that is not a library's.
   std::string own_place(int32_t node) const;
 
  private:
   const trace::CodeFrame& frame(int32_t node) const;
+  bool is_library(int32_t node) const;
 
   const trace::Trace& trace_;
-  std::vector<bool> is_import_;  // by node
+  std::vector<bool> is_import_, is_driver_;  // by node
 };
 
 }  // namespace sonde::analysis
