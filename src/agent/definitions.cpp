@@ -178,6 +178,14 @@ wire::RecordHeader* add(const wire::RecordHeader* record) {
   return kept;
 }
 
+// Whether this thread holds the lock, because it is about to fork or has just done so: a signal
+// handler that takes a sample meanwhile, or the program's own fork handler, may define something.
+bool holds_lock() { return t_state.forking != 0; }
+bool enter() { return holds_lock() || lock_definitions(); }
+void leave() {
+  if (!holds_lock()) unlock_definitions();
+}
+
 // Where a text is, or the empty slot where it belongs. Without the lock, do not read that slot
 // again: another text may have been stored in it meanwhile.
 struct Place {
@@ -265,9 +273,9 @@ const wire::StringRecord* find_string(const Text& text) {
 uint32_t intern_text(const Text& text) {
   if (text.length == 0) return 0;
   if (const auto* known = find_string(text)) return known->header.id;
-  if (!lock_definitions()) return 0;
+  if (!enter()) return 0;
   const wire::StringRecord* record = prepare_memory() ? add_string(text) : nullptr;
-  unlock_definitions();
+  leave();
   if (record == nullptr) return 0;
   return record->header.id;
 }
@@ -292,18 +300,16 @@ namespace {
 
 uint32_t define_locked(wire::RecordHeader* record) {
   const wire::RecordHeader* kept = prepare_memory() ? add(record) : nullptr;
-  unlock_definitions();
+  leave();
   return kept != nullptr ? kept->id : 0;
 }
 
 }  // namespace
 
-uint32_t define(wire::RecordHeader* record) {
-  return lock_definitions() ? define_locked(record) : 0;
-}
+uint32_t define(wire::RecordHeader* record) { return enter() ? define_locked(record) : 0; }
 
 uint32_t try_define(wire::RecordHeader* record) {
-  return try_lock_definitions() ? define_locked(record) : 0;
+  return holds_lock() || try_lock_definitions() ? define_locked(record) : 0;
 }
 
 bool may_define(bool entered) {
@@ -313,7 +319,7 @@ bool may_define(bool entered) {
 
 // Resumes where a failed attempt stopped: what that attempt wrote is in the spool.
 bool begin_definitions(const wire::RecordHeader* process) {
-  if (!lock_definitions()) return false;
+  if (!enter()) return false;
   auto& d = g_definitions;
   bool good = true;
   if (d.chunk == nullptr) {
@@ -332,7 +338,7 @@ bool begin_definitions(const wire::RecordHeader* process) {
     good = append_to_ring(record, uint64_t{record->words} * 8);
     if (good) d.copied_bytes += uint64_t{record->words} * 8;
   }
-  unlock_definitions();
+  leave();
   return good;
 }
 

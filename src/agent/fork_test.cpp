@@ -134,6 +134,32 @@ TEST(AgentFork, AForkThatWaitedInVainForTheDefinitionsLeavesTheLockOfTheOther) {
             0);
 }
 
+// A signal handler takes a sample there, and it may be the first event of the process. The lock
+// that the fork holds is this thread's own: nobody would release it.
+TEST(AgentFork, AnEventOfTheForkingThreadItselfWaitsForNobody) {
+  const test::TemporaryDirectory directory;
+  EXPECT_EQ(run_recorded(directory.path(),
+                         [] {
+                           const sonde_agent* const agent = sonde_agent_v2();
+                           sonde_module module = {};
+                           module.path = "/of/a/sample";
+                           agent::before_fork();
+                           const bool defined =
+                               agent->define_module(&module) != 0 && intern("in a fork") != 0;
+                           std::thread other([&] {
+                             if (agent::try_lock_definitions()) _exit(3);  // still held
+                           });
+                           other.join();
+                           agent::after_fork_in_parent();
+                           return defined && intern("after a fork") != 0 ? 0 : 1;
+                         }),
+            0);
+  const auto processes = read_session(directory.path());
+  ASSERT_EQ(processes.size(), 1u);
+  ASSERT_EQ(processes.begin()->second.size(), 1u);
+  expect_whole(processes.begin()->second[0]);
+}
+
 TEST(AgentFork, ThreadsThatForkAtOnceHaveChildrenThatDefine) {
   const test::TemporaryDirectory directory;
   constexpr int kThreads = 4, kForks = 5;
