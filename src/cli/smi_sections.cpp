@@ -316,7 +316,7 @@ void Smi::processes(const std::string& proc, const std::string& sys,
     for (const SmiDevice& device : all) {
       const std::string id = std::to_string(device.card().kfd_id);
       const auto read = [&](const std::string& file) {
-        return monitor::leading_number(monitor::read_file(folder + "/" + file).value_or(""));
+        return monitor::leading_number(monitor::read_text(folder + "/" + file));
       };
       vram += read("vram_" + id);
       sdma += read("sdma_" + id);

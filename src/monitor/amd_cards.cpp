@@ -34,13 +34,13 @@ std::string address_of(const Node& node) {
 
 Node read_node(const fs::path& folder) {
   Node node;
-  const std::string text = read_file((folder / "properties").string()).value_or("");
+  const std::string text = read_text((folder / "properties").string());
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view line = take_line(rest);
     const std::string name(take_word(line));
     node.properties[name] = leading_number(take_word(line));
   }
-  node.kfd_id = leading_number(read_file((folder / "gpu_id").string()).value_or(""));
+  node.kfd_id = leading_number(read_text((folder / "gpu_id").string()));
   return node;
 }
 

@@ -71,7 +71,7 @@ class AmdGpuSource : public Source {
       }
       for (int i = 1; i <= 8; ++i) {
         const std::string prefix = "temp" + std::to_string(i);
-        const std::string label = read_file((hwmon / (prefix + "_label")).string()).value_or("");
+        const std::string label = read_text((hwmon / (prefix + "_label")).string());
         const std::string_view place = trim(label);
         const fs::path file = hwmon / (prefix + "_input");
         if (place == "edge") add(Id::kGpuEdge, file, 1e-3);

@@ -66,6 +66,8 @@ std::optional<std::string> read_file(const std::string& path, int* error) {
   return std::string(*text);
 }
 
+std::string read_text(const std::string& path) { return read_file(path).value_or(""); }
+
 std::string_view take_word(std::string_view& text) {
   const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
   const size_t end = std::min(text.find_first_of(" \t\n", begin), text.size());

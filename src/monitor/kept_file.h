@@ -32,6 +32,9 @@ class KeptFile {
 // A file that is read once.
 std::optional<std::string> read_file(const std::string& path, int* error = nullptr);
 
+// The same, or "" if it cannot be read: its process may have ended.
+std::string read_text(const std::string& path);
+
 // Takes the next word, of blanks and tabs; "" at the end.
 std::string_view take_word(std::string_view& text);
 std::string_view take_line(std::string_view& text);

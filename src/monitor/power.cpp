@@ -57,8 +57,8 @@ class PowerSource : public Source {
     }
     std::sort(folders.begin(), folders.end());
     for (const std::string& folder : folders) {
-      const std::string range = read_file(folder + "/max_energy_range_uj").value_or("");
-      const std::string name = read_file(folder + "/name").value_or("");
+      const std::string range = read_text(folder + "/max_energy_range_uj");
+      const std::string name = read_text(folder + "/name");
       const auto number = static_cast<int64_t>(zones_.size());
       zones_.push_back({KeptFile(folder + "/energy_uj"), number, leading_number(range)});
       round.name("rapl", number, trim(name));

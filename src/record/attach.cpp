@@ -42,13 +42,10 @@ constexpr int64_t kPatienceNs = 10'000'000'000;
 
 void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(line)); }
 
-// "" if the process has ended or may not be read.
-std::string text_of(const std::string& path) { return monitor::read_file(path).value_or(""); }
-
 // What the program has that cannot be recorded any more, though a recording from its start would
 // have it; the process itself reports the rest (backends/rocm/late).
 std::string too_late_for(pid_t pid) {
-  const std::string maps = text_of(fmt::format("/proc/{}/maps", pid));
+  const std::string maps = monitor::read_text(fmt::format("/proc/{}/maps", pid));
   return std::string(maps.find("librccl.so") != maps.npos ? "calls of RCCL, " : "") +
          "markers of the Python package and of older versions of sonde.h, and programs that it "
          "starts: record the program from its start to have them";
@@ -144,7 +141,7 @@ Status check_process(pid_t pid) {
     return make_error(ErrorCode::kInvalidArgument, "is this sonde record itself", name,
                       "give the number of another, as ps shows it");
   }
-  const std::string status = text_of(fmt::format("/proc/{}/status", pid));
+  const std::string status = monitor::read_text(fmt::format("/proc/{}/status", pid));
   const size_t at = status.find("\nTgid:");
   int whole = pid;
   if (at == status.npos || std::sscanf(status.c_str() + at + 6, "%d", &whole) != 1 ||
@@ -229,7 +226,7 @@ void Attached::wait_until_left() const {
     std::error_code error;
     for (const auto& task :
          fs::directory_iterator(fmt::format("/proc/{}/task", options_.pid), error)) {
-      if (text_of(task.path().string() + "/comm") == "sonde-attached\n") return true;
+      if (monitor::read_text(task.path().string() + "/comm") == "sonde-attached\n") return true;
     }
     return false;
   };

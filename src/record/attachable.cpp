@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 // "" if the process has ended or may not be read.
 std::string text_of(pid_t pid, const char* file) {
-  return monitor::read_file(fmt::format("/proc/{}/{}", pid, file)).value_or("");
+  return monitor::read_text(fmt::format("/proc/{}/{}", pid, file));
 }
 
 // The words after "NAME:" in /proc/PID/status; "" if there is no such line.

@@ -31,9 +31,6 @@ constexpr uint64_t kRedZone = 128;
 constexpr uint64_t kStackBytes = 512 * 1024, kArgumentBytes = 8192;
 constexpr long kRestartFirst = -516, kRestartLast = -512;  // the kernel restarts these system calls
 
-// "" if the process has ended or may not be read.
-std::string read_text(const std::string& path) { return monitor::read_file(path).value_or(""); }
-
 // ---- addresses of functions ----
 
 struct Mapped {
@@ -43,7 +40,7 @@ struct Mapped {
 
 // The first mapping of the file with this name.
 std::optional<Mapped> mapping_of(pid_t pid, std::string_view name) {
-  const std::string maps = read_text(fmt::format("/proc/{}/maps", pid));
+  const std::string maps = monitor::read_text(fmt::format("/proc/{}/maps", pid));
   for (const auto line : split(maps, '\n')) {
     const size_t slash = line.find('/');
     if (slash == line.npos || line.substr(line.rfind('/') + 1) != name) continue;
@@ -100,9 +97,9 @@ Result<Loader> loader_of(pid_t pid) {
   for (const char* library : {"libc.so.6", "libdl.so.2"}) {  // dlopen is in libdl before glibc 2.34
     const auto mapped = mapping_of(pid, library);
     if (!mapped) continue;
-    std::string elf = read_text(fmt::format("/proc/{}/root{}", pid, mapped->path));
+    std::string elf = monitor::read_text(fmt::format("/proc/{}/root{}", pid, mapped->path));
     if (elf.empty())
-      elf = read_text(mapped->path);  // under another root, the path as seen from here
+      elf = monitor::read_text(mapped->path);  // under another root, the path as seen from here
     const auto find = [&](uint64_t& address, const char* name) {
       const uint64_t symbol = symbol_of(elf, name);
       if (symbol != 0 && address == 0) address = mapped->start - mapped->offset + symbol;
@@ -112,7 +109,7 @@ Result<Loader> loader_of(pid_t pid) {
     find(loader.open, "dlopen");
     find(loader.find, "dlsym");
   }
-  if (read_text(fmt::format("/proc/{}/maps", pid)).empty()) {
+  if (monitor::read_text(fmt::format("/proc/{}/maps", pid)).empty()) {
     return make_error(ErrorCode::kIo, "this user may not trace it", std::to_string(pid),
                       "its own user or root may; sonde doctor says what else is needed");
   }
@@ -160,7 +157,7 @@ std::vector<pid_t> waiting_threads(pid_t pid) {
   std::vector<pid_t> threads;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
-    const std::string text = read_text(entry.path().string() + "/syscall");
+    const std::string text = monitor::read_text(entry.path().string() + "/syscall");
     Call call;
     if (std::sscanf(text.c_str(), "%ld %lx %lx", &call.number, &call.first, &call.second) != 3) {
       continue;

@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using monitor::read_file;
+using monitor::read_text;
 
 constexpr size_t kCommandBytes = 512;
 
@@ -80,14 +81,13 @@ bool Processes::describe(Process& process, int64_t now_ns) {
     known = {};
     known.begun = stat->begun;
     known.fixed.name = name_of(*text);
-    known.fixed.command = command_of(read_file(folder + "cmdline").value_or(""));
-    const std::string status = read_file(folder + "status").value_or("");
+    known.fixed.command = command_of(read_text(folder + "cmdline"));
+    const std::string status = read_text(folder + "status");
     if (const size_t at = status.find("\nUid:"); at != status.npos) {
       std::string_view rest = std::string_view(status).substr(at + 5);
       known.fixed.user = user_name(monitor::leading_number(monitor::take_word(rest)));
     }
-    const Belongs belongs = belongs_of(read_file(folder + "cgroup").value_or(""),
-                                       read_file(folder + "environ").value_or(""));
+    const Belongs belongs = belongs_of(read_text(folder + "cgroup"), read_text(folder + "environ"));
     known.fixed.job = belongs.job;
     known.fixed.step = belongs.step;
     known.fixed.rank = belongs.rank;
