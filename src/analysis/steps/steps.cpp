@@ -136,6 +136,35 @@ void mark_slow(std::vector<StepTime>& times) {
   for (StepTime& time : times) time.is_slow = static_cast<double>(time.time_ns) > least;
 }
 
+// How many steps apart the slow steps of every process are, if all are equally far apart and there
+// are three of them or more; else 0.
+size_t period_of_slow(std::span<const StepTime> times) {
+  constexpr size_t kLeast = 3;
+  struct Place {
+    size_t steps = 0, slow = 0, last = 0;
+  };
+  std::map<int32_t, Place> places;  // by process
+  size_t period = 0;
+  for (const StepTime& time : times) {
+    Place& place = places[time.step->process];
+    ++place.steps;
+    if (!time.is_slow) continue;
+    if (place.slow++ != 0) {
+      const size_t distance = place.steps - place.last;
+      if (period != 0 && distance != period) return 0;
+      period = distance;
+    }
+    place.last = place.steps;
+  }
+  for (const auto& [process, place] : places) {
+    // None is missing after the last one, nor before the first.
+    const size_t first = place.last - period * (place.slow - 1);
+    const bool fits = place.slow >= kLeast && first <= period && place.steps - place.last <= period;
+    if (!fits) return 0;
+  }
+  return period > 1 ? period : 0;
+}
+
 // What grew most in one step against its usual time, and by how much.
 std::pair<trace::NameId, int64_t> most_more(const StepTime& slow, std::span<const StepTime> times,
                                             Shares StepTime::*what) {
@@ -320,6 +349,12 @@ report::Section slow_section(const trace::Trace& trace, std::span<const StepTime
     const int64_t more_ns = time.time_ns - middle;
     section.table.add_row({time.step->name, more_ns, difference(trace, time, times, more_ns)});
   }
+  if (const size_t period = period_of_slow(times); period != 0) {
+    section.remarks.push_back(fmt::format(
+        "The slow steps are always {} steps apart: the program does more in them, such as an "
+        "optimizer's update after accumulating gradients, logging or a checkpoint.",
+        period));
+  }
   return section;
 }
 
@@ -393,7 +428,8 @@ constexpr const char* kDefinition =
     "robust standard deviations (1.4826 times the median absolute deviation); of fewer than five "
     "steps none is. Most of it names what grew most against the median of all steps: of what the "
     "step's thread did, by the innermost call, or, where it waited for the GPU, of the operations "
-    "that the step launched; it must explain a fifth of the difference. Last third against the "
+    "that the step launched; it must explain a fifth of the difference. Where three slow steps or "
+    "more are equally far apart, a remark says how far. Last third against the "
     "first compares the medians of both (ten steps or more).\n\n"
     "The data loader is the limit if the GPUs of the process are idle for a tenth of the steps' "
     "time or more while the step's thread loads data. A rate is the batch size over the median "
