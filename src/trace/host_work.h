@@ -30,6 +30,13 @@ const char* host_work_name(HostWork work);  // "data loading"
 // Whether calls inside of it do the same.
 constexpr bool has_a_purpose(HostWork work) { return work <= HostWork::kAllocation; }
 
+// The purpose that several kinds of work share, by one of them: both compiling and loading get code
+// to the device, both freeing and allocating are the use of its memory.
+constexpr HostWork purpose_of(HostWork work) {
+  if (work == HostWork::kModuleLoad) return HostWork::kCompiling;
+  return work == HostWork::kAllocation ? HostWork::kFree : work;
+}
+
 HostWork host_work_of(ApiKind kind, std::string_view name);
 
 // "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",

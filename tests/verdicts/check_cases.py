@@ -171,6 +171,18 @@ class HostCauses(Verdict):
             trace.kernel("b", 51_000 + i * 100_000, 48_000)
         self.assertIn("cudaFree", self.remark("memory-calls", trace))
 
+    def test_freeing_and_allocating_are_one_use_of_memory(self):
+        """Neither fills half of a gap, both together do."""
+        trace = Trace()
+        for i in range(5):
+            trace.kernel("a", 10 + i * 100_000, 100)
+            trace.call("cudaFree", 120 + i * 100_000, 20_000)
+            trace.call("cudaMalloc", 20_200 + i * 100_000, 19_000)
+            trace.kernel("b", 51_000 + i * 100_000, 48_000)
+        self.assertIn("39.0 ms of it in cudaFree and others of its kind",
+                      self.remark("memory-calls", trace))
+        self.assert_not_found("launch-bound", trace)
+
     def test_calls_beside_a_kernel_keep_nobody_waiting(self):
         """The GPU is busy while the program loads code and frees memory; after that it is idle for
         2 ms without a call."""

@@ -87,8 +87,8 @@ constexpr Rule kCodeRule = {
     "Do it before the work begins: run each kernel once, or load early "
     "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER); keep compiled kernels in a cache "
     "between runs, and avoid new shapes in the loop.",
-    "gaps with reason launch-bound in sonde idle, at least half of which is one call that loads "
-    "modules or compiles",
+    "gaps with reason launch-bound in sonde idle, at least half of which are calls that load "
+    "modules or compile",
     "all of it"};
 constexpr Rule kMemoryRule = {
     "memory-calls", "GPUs are idle while the program is in a call that allocates or frees memory",
@@ -259,7 +259,8 @@ const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
 std::string host_text(const trace::Trace& trace, const Gap& gap) {
   const std::string& label = trace.names[gap.host.label];
   if (gap.host.time_ns == 0 || label.empty()) return "";
-  return fmt::format("; {} of it in {}", time_text(gap.host.time_ns), short_name_of(label));
+  return fmt::format("; {} of it in {}{}", time_text(gap.host.time_ns), short_name_of(label),
+                     gap.host.with_others ? " and others of its kind" : "");
 }
 
 void add_idle(const Evidence& evidence, Claims& claims) {

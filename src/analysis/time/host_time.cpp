@@ -1,6 +1,7 @@
 #include "analysis/time/host_time.h"
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/own_copies.h"
 #include "analysis/time/gpu_time.h"
@@ -112,12 +113,29 @@ std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval ti
 }
 
 HostDeed HostTime::main_deed_between(Row first, Row second, Interval time) const {
+  const auto is_longer = [&](const HostDeed& one, const HostDeed& other) {
+    return one.time_ns > other.time_ns || (one.time_ns == other.time_ns && one.time_ns > 0 &&
+                                           trace_.names[one.label] < trace_.names[other.label]);
+  };
+  std::map<HostWork, std::vector<HostDeed>> by_purpose;
   HostDeed longest;
   for (const HostDeed& deed : deeds_between(first, second, time)) {
-    const bool is_longer =
-        deed.time_ns > longest.time_ns || (deed.time_ns == longest.time_ns && deed.time_ns > 0 &&
-                                           trace_.names[deed.label] < trace_.names[longest.label]);
-    if (is_longer) longest = deed;
+    if (trace::has_a_purpose(deed.work)) {
+      by_purpose[trace::purpose_of(deed.work)].push_back(deed);
+    } else if (is_longer(deed, longest)) {
+      longest = deed;
+    }
+  }
+  for (const auto& [purpose, deeds] : by_purpose) {
+    HostDeed main;
+    int64_t total_ns = 0;
+    for (const HostDeed& deed : deeds) {
+      if (is_longer(deed, main)) main = deed;
+      total_ns += deed.time_ns;
+    }
+    main.time_ns = total_ns;
+    main.with_others = deeds.size() > 1;
+    if (is_longer(main, longest)) longest = main;
   }
   return longest;
 }

@@ -15,7 +15,8 @@ struct HostDeed {
   trace::HostWork work = trace::HostWork::kNothing;
   trace::NameId label = 0;  // of the call; that of "" if there was none
   int64_t time_ns = 0;
-  int64_t longest_ns = 0;  // without an interruption by another call
+  int64_t longest_ns = 0;    // without an interruption by another call
+  bool with_others = false;  // of several calls with this purpose; `label` is the longest's
 };
 
 class HostTime {
@@ -31,7 +32,7 @@ class HostTime {
   // prepared it. An operation may be kNone; one with an unknown launch counts as none.
   std::vector<HostDeed> deeds_between(trace::Row first, trace::Row second,
                                       trace::Interval time) const;
-  // The longest of these.
+  // The longest of these. Calls that share a purpose, such as freeing and allocating, count as one.
   HostDeed main_deed_between(trace::Row first, trace::Row second, trace::Interval time) const;
   // The times in which a thread was in calls that wait for a device; normalised.
   const trace::IntervalSet& waits_of(uint32_t thread) const { return waits_[thread]; }

@@ -56,7 +56,7 @@ report::Section reasons_section(const trace::Trace& trace, const std::vector<Gap
 std::string deed_text(const trace::Trace& trace, const HostDeed& deed) {
   const std::string& label = trace.names[deed.label];
   const std::string work = trace::host_work_name(deed.work);
-  return label.empty() ? work : work + ": " + label;
+  return label.empty() ? work : work + ": " + label + (deed.with_others ? " and others" : "");
 }
 
 class Names {
