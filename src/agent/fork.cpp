@@ -72,10 +72,14 @@ void watch_for_forks() {
 void before_fork() {
   if (load(g_state.silent) != 0) return;
   ThreadState& state = t_state;
-  // A forking signal handler may have interrupted another fork of this thread. Or this thread may
-  // itself hold the lock: then waiting is pointless.
-  if (state.forking != 0 || (state.busy != 0 ? try_lock_definitions() : lock_definitions())) {
-    ++state.forking;
+  {
+    // A forking signal handler may have interrupted another fork of this thread. Or this thread may
+    // itself hold the lock: then waiting is pointless.
+    const bool may_hold_it = state.busy != 0;
+    const Inside inside;  // a sample between the lock and its mark would wait for the lock
+    if (state.forking != 0 || (may_hold_it ? try_lock_definitions() : lock_definitions())) {
+      ++state.forking;
+    }
   }
   // Or the handler interrupted a write into the thread's chunk, which the child does not have.
   state.shield = state.busy != 0 && state.ring != nullptr ? state.ring->chunk : nullptr;
@@ -87,6 +91,7 @@ void before_fork() {
 // The thread may not hold the lock: another thread's fork may take longer than the wait for it.
 void after_fork_in_parent() {
   ThreadState& state = t_state;
+  const Inside inside;  // as in before_fork()
   if (state.forking != 0 && --state.forking == 0) unlock_definitions();
 }
 
