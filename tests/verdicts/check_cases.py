@@ -219,9 +219,12 @@ class HostCauses(Verdict):
         """The host needs 400 us a step for launches of 800 us of work, and could be ahead but for the wait."""
         def wait(trace, begin, end):
             trace.call("cudaDeviceSynchronize", begin - 500, 500)
-        self.assertIn("follows calls that wait for the GPU",
-                      self.remark("launch-bound", training(length=1200, gap_by=wait)))
-        self.assertNotIn("follows calls that wait", self.remark("launch-bound", training(length=1200)))
+        remark = self.remark("launch-bound", training(length=1200, gap_by=wait))
+        self.assertIn("follows calls that wait for the GPU", remark)
+        self.assertIn("Let the program launch ahead", remark)
+        remark = self.remark("launch-bound", training(length=1200))
+        self.assertNotIn("follows calls that wait", remark)
+        self.assertIn("larger batches, fused operators", remark)
 
     def test_gaps_within_a_graph_are_not_of_launches(self):
         """One call launches 200 kernels of 8 us, with 2 us between them."""

@@ -61,6 +61,16 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
   return rules;
 }();
 
+// A program that waits for the GPU cannot launch ahead, however fast it launches.
+constexpr const Rule& kLaunchRule = kIdleRules[static_cast<size_t>(IdleReason::kLaunchBound)];
+constexpr Rule kLaunchAfterWaitRule = {
+    kLaunchRule.id, kLaunchRule.title,
+    "Let the program launch ahead: take what waits for the GPU out of the loop (.item(), .cpu(), "
+    "printing tensors, synchronisation), or do it once in many steps. If it still launches too "
+    "late, larger batches, fused operators (torch.compile) or graphs help. sonde idle lists the "
+    "waits.",
+    kLaunchRule.definition, kLaunchRule.saving};
+
 // Of reason other: the launching call had not returned yet.
 constexpr Rule kCallRule = {
     "slow-call", "GPUs are idle while the call that launches their next work runs",
@@ -187,9 +197,7 @@ std::string launch_rate(const trace::Trace& trace) {
                      by_gpu.size() == 1 ? "" : " on each GPU");
 }
 
-// A program that waits for the GPU cannot launch ahead, however fast it launches.
 std::string waits_text(int64_t after_waits_ns, int64_t total_ns) {
-  if (after_waits_ns < total_ns / 2 || total_ns == 0) return "";
   return fmt::format(
       "; {:.0f} % of this time follows calls that wait for the GPU (.item(), "
       "synchronize), which keep the program from launching ahead",
@@ -301,8 +309,12 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     const bool is_dependency = reason == IdleReason::kDependency;
     if (is_dependency || reason == IdleReason::kOther) text += launch_text(trace, *sum.longest);
     if (reason == IdleReason::kLaunchBound) text += host_text(trace, *sum.longest);
-    if (rule == &kIdleRules[static_cast<size_t>(IdleReason::kLaunchBound)]) {
-      text += launch_rate(trace) + waits_text(sum.after_waits_ns, sum.total_ns);
+    if (rule == &kLaunchRule) {
+      text += launch_rate(trace);
+      if (sum.after_waits_ns >= sum.total_ns / 2) {
+        text += waits_text(sum.after_waits_ns, sum.total_ns);
+        rule = &kLaunchAfterWaitRule;
+      }
     }
     for (auto& [gpu, set] : sum.lanes) trace::normalise(set);
     const double part = is_dependency || rule == &kGraphRule ? kHalf : 1.0;

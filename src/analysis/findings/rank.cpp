@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "analysis/findings/rules.h"
 
@@ -40,13 +41,18 @@ std::string trace_text(std::span<const trace::Trace> traces, size_t number) {
   return traces[number].path;
 }
 
+// Some findings have different advice for different causes.
+bool is_same(const Candidate& candidate, const Claim& claim) {
+  return std::string_view(candidate.rule->id) == claim.rule->id;
+}
+
 std::vector<Candidate> candidates_of(std::span<const Claims> claims,
                                      std::span<const trace::Trace> traces) {
   std::vector<Candidate> candidates;
   for (size_t number = 0; number < claims.size(); ++number) {
     for (const Claim& claim : claims[number]) {
       auto same = std::find_if(candidates.begin(), candidates.end(),
-                               [&](const Candidate& one) { return one.rule == claim.rule; });
+                               [&](const Candidate& one) { return is_same(one, claim); });
       if (same == candidates.end()) {
         same = candidates.insert(candidates.end(), Candidate{});
         same->rule = claim.rule;
@@ -59,6 +65,7 @@ std::vector<Candidate> candidates_of(std::span<const Claims> claims,
       ++same->traces;
       if (cost_ns <= same->largest_ns) continue;
       same->largest_ns = cost_ns;
+      same->rule = claim.rule;
       same->evidence =
           claims.size() == 1 ? claim.evidence : trace_text(traces, number) + ": " + claim.evidence;
     }
