@@ -160,6 +160,29 @@ TEST(AgentFork, AnEventOfTheForkingThreadItselfWaitsForNobody) {
   expect_whole(processes.begin()->second[0]);
 }
 
+// Another thread has the first event of the process, and waits for the fork to be over.
+TEST(AgentFork, AnEventOfTheForkingThreadDoesNotWaitForAThreadThatWaitsForTheFork) {
+  const test::TemporaryDirectory directory;
+  EXPECT_EQ(run_recorded(directory.path(),
+                         [] {
+                           agent::before_fork();
+                           std::atomic<uint32_t> defined{0};
+                           std::thread other([&] { defined = intern("of the other"); });
+                           agent::BoundedLock& spool_lock = agent::g_state.spool_lock;
+                           while (spool_lock.try_acquire()) {  // until the other has it
+                             spool_lock.release();
+                             usleep(100);
+                           }
+                           sonde_module module = {};
+                           module.path = "/of/a/sample";
+                           sonde_agent_v2()->define_module(&module);
+                           agent::after_fork_in_parent();
+                           other.join();
+                           return defined != 0 && intern("after a fork") != 0 ? 0 : 1;
+                         }),
+            0);
+}
+
 TEST(AgentFork, ThreadsThatForkAtOnceHaveChildrenThatDefine) {
   const test::TemporaryDirectory directory;
   constexpr int kThreads = 4, kForks = 5;

@@ -373,7 +373,10 @@ bool ensure_spool() {
   if (is_new_child() && !notice_fork()) return false;
   if (load_acquire(g_state.has_spool) != 0) return true;
   if (ticks() < load(g_state.retry_at)) return false;
-  if (!g_state.spool_lock.acquire()) {  // another thread is making it
+  // Another thread may be making it. It may wait for the definitions, whose lock this one holds if
+  // it forks.
+  const bool may_wait = t_state.forking == 0;
+  if (!(may_wait ? g_state.spool_lock.acquire() : g_state.spool_lock.try_acquire())) {
     store(g_state.out_because, wire::DropReason::kBusy);
     return false;
   }
