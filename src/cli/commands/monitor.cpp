@@ -100,6 +100,15 @@ Status choose(const Plan& plan, watch::Snapshot& snapshot) {
   return ok_status();
 }
 
+report::Report report_of(const Plan& plan, const watch::Snapshot& snapshot) {
+  report::Report report = watch::report_of(snapshot, plan.detail);
+  if (!plan.gpu && !plan.pid && !plan.job) return report;
+  for (report::Section& section : report.sections) {
+    if (section.key == "processes") section.empty_text = "no such process uses a GPU";
+  }
+  return report;
+}
+
 // An object on one line, so that a stream of them can be read line by line.
 std::string on_one_line(std::string_view json) {
   std::string line;
@@ -157,7 +166,7 @@ Result<int> run(const Arguments& arguments) {
     sleep_until(due_ns);
     watch::Snapshot snapshot = watcher.look();
     SONDE_TRY(choose(plan, snapshot));
-    report::Report report = report_of(snapshot, plan.detail);
+    report::Report report = report_of(plan, snapshot);
     if (!plan.every_ns) {
       Arguments shown = arguments;
       shown.set("format", plan.format);
