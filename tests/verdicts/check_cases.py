@@ -78,6 +78,20 @@ class WarmUp(Verdict):
         self.assertEqual(self.ask("check", slow)["check_facts"]["warm_up_steps"], 0)
         self.assert_first("launch-bound", slow)
 
+    def test_training_before_a_longer_evaluation_is_no_warm_up(self):
+        """Two steps of 50 ms and 18 of 4 ms, then 40 of 1 ms, which make up the median."""
+        def job(warm_up):
+            trace = Trace()
+            at = 0
+            for number in range(60):
+                lasts = 50_000 if number < warm_up else 4000 if number < 20 else 1000
+                trace.step(number, at, lasts)
+                trace.kernel("kernel", at + 5, 900, launched=at + 1)
+                at += lasts
+            return trace
+        self.assertEqual(self.facts(job(2))["warm_up_steps"], 2)
+        self.assertEqual(self.facts(job(0))["warm_up_steps"], 0)
+
     def test_without_a_gpu_there_is_no_warm_up(self):
         """Two steps of 50 ms and ten of 1 ms, of a program whose work is all on the CPU."""
         trace, at = Trace(), 0

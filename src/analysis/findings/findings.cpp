@@ -171,8 +171,9 @@ std::string findings_definition() {
       "then the others, largest first; so the shares never add up to more than the whole. Findings "
       "that could save less than --least percent are left out, unless at least half of the time is "
       "at stake: such a finding is listed, without a figure if its rule does not say what could be "
-      "saved. If a trace has steps and the first of them take more than 1.5 times the median, what "
-      "they launched is warm-up and is left out; --from, --to and --window are taken literally. A "
+      "saved. If a trace has steps and the first of them, at most ten, take more than 1.5 times the "
+      "median, what they launched is warm-up and is left out; more are a part of their own, and the "
+      "warm-up is looked for in that; --from, --to and --window are taken literally. A "
       "GPU that worked for less than a hundredth of the busiest's time is named as hardly used, "
       "and its idle time is no finding.\n\n";
   for (const Rule* rule : all_rules()) {

@@ -22,6 +22,7 @@ using trace::Interval;
 
 constexpr size_t kFewSteps = 5;  // too few to tell which are slower than the others
 constexpr double kWarmUp = 1.5;  // of the median
+constexpr size_t kMostWarmUp = 10;
 
 // Sums over traces and GPUs.
 struct Overview {
@@ -188,18 +189,24 @@ std::string left_out_text(std::span<const Finding> findings) {
   return text + " (--least 0 lists all)";
 }
 
-// How many of a process's first steps are slower than the others.
-size_t warm_up_of(std::span<const trace::Step> steps, int64_t& median_ns) {
+int64_t median_of(std::span<const trace::Step> steps) {
   std::vector<int64_t> lengths;
   for (const trace::Step& step : steps) lengths.push_back(step.time.end_ns - step.time.start_ns);
-  std::vector<int64_t> sorted = lengths;
-  median_ns = median(sorted);
-  size_t warm_up = 0;
-  const auto is_slow = [&](int64_t ns) {
-    return static_cast<double>(ns) > kWarmUp * static_cast<double>(median_ns);
-  };
-  while (steps.size() >= kFewSteps && is_slow(lengths[warm_up])) ++warm_up;
-  return warm_up;
+  return median(lengths);
+}
+
+// How many of a process's first steps are slower than the others.
+size_t warm_up_of(std::span<const trace::Step> steps) {
+  while (steps.size() >= kFewSteps) {
+    const double most_ns = kWarmUp * static_cast<double>(median_of(steps));
+    size_t slow = 0;
+    while (static_cast<double>(steps[slow].time.end_ns - steps[slow].time.start_ns) > most_ns) {
+      ++slow;
+    }
+    if (slow <= kMostWarmUp) return slow;
+    steps = steps.first(slow);  // a part of its own, such as the training before an evaluation
+  }
+  return 0;
 }
 
 }  // namespace
@@ -213,12 +220,12 @@ Pace leave_out_warm_up(trace::Trace& trace) {
   std::vector<bool> is_steady(steps.size(), true);
   for (size_t first = 0, end = 0; first < steps.size(); first = end) {
     while (end < steps.size() && steps[end].process == steps[first].process) ++end;
-    int64_t median_ns = 0;
-    const size_t warm_up = warm_up_of(std::span(steps).subspan(first, end - first), median_ns);
+    const auto of_process = std::span(steps).subspan(first, end - first);
+    const size_t warm_up = warm_up_of(of_process);
     std::fill_n(is_steady.begin() + static_cast<std::ptrdiff_t>(first), warm_up, false);
     pace.steps += static_cast<int64_t>(end - first);
     pace.warm_up += static_cast<int64_t>(warm_up);
-    pace.median_ns = std::max(pace.median_ns, median_ns);
+    pace.median_ns = std::max(pace.median_ns, median_of(of_process));
   }
   // Only operations are left out, so a program without a GPU is analysed as a whole.
   if (trace.window || trace.ops.size() == 0) pace.warm_up = 0;
