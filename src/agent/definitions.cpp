@@ -178,12 +178,11 @@ wire::RecordHeader* add(const wire::RecordHeader* record) {
   return kept;
 }
 
-// Whether this thread holds the lock, because it is about to fork or has just done so: a signal
-// handler that takes a sample meanwhile, or the program's own fork handler, may define something.
-bool holds_lock() { return t_state.forking != 0; }
-bool enter() { return holds_lock() || lock_definitions(); }
+// A thread that forks holds the lock itself: a signal handler that takes a sample meanwhile, or the
+// program's own fork handler, may define something.
+bool enter() { return holds_definitions() || lock_definitions(); }
 void leave() {
-  if (!holds_lock()) unlock_definitions();
+  if (!holds_definitions()) unlock_definitions();
 }
 
 // Where a text is, or the empty slot where it belongs. Without the lock, do not read that slot
@@ -309,7 +308,7 @@ uint32_t define_locked(wire::RecordHeader* record) {
 uint32_t define(wire::RecordHeader* record) { return enter() ? define_locked(record) : 0; }
 
 uint32_t try_define(wire::RecordHeader* record) {
-  return holds_lock() || try_lock_definitions() ? define_locked(record) : 0;
+  return holds_definitions() || try_lock_definitions() ? define_locked(record) : 0;
 }
 
 bool may_define(bool entered) {

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/attach.h"
 #include "agent/definitions.h"
 #include "agent/spool.h"
 #include "agent/window.h"
@@ -69,19 +70,32 @@ void watch_for_forks() {
   g_state.unforked = byte;
 }
 
+namespace {
+
+// So that a child's copy of the log is whole.
+void hold_definitions() {
+  ThreadState& state = t_state;
+  if (is_of_earlier_recording()) forget_in_this_thread();
+  // A forking signal handler may have interrupted another fork of this thread. Or this thread may
+  // itself be defining something: then waiting is pointless.
+  const bool may_be_defining = state.busy != 0;
+  const Inside inside;  // a sample between the lock and its mark would wait for the lock
+  if (holds_definitions()) {
+    ++state.forking;
+  } else if (may_be_defining ? try_lock_definitions() : lock_definitions()) {
+    state.fork_generation = g_state.generation;
+    state.forking = 1;
+  }
+}
+
+}  // namespace
+
 void before_fork() {
   if (load(g_state.silent) != 0) return;
+  if (owns_state()) hold_definitions();
+  // A forking signal handler may have interrupted a write into the thread's chunk, which the child
+  // does not have.
   ThreadState& state = t_state;
-  {
-    // A forking signal handler may have interrupted another fork of this thread. Or this thread may
-    // itself hold the lock: then waiting is pointless.
-    const bool may_hold_it = state.busy != 0;
-    const Inside inside;  // a sample between the lock and its mark would wait for the lock
-    if (state.forking != 0 || (may_hold_it ? try_lock_definitions() : lock_definitions())) {
-      ++state.forking;
-    }
-  }
-  // Or the handler interrupted a write into the thread's chunk, which the child does not have.
   state.shield = state.busy != 0 && state.ring != nullptr ? state.ring->chunk : nullptr;
   state.shield_units = state.shield != nullptr
                            ? static_cast<uint16_t>(state.shield->chunk_bytes / wire::kChunkBytes)
@@ -90,9 +104,9 @@ void before_fork() {
 
 // The thread may not hold the lock: another thread's fork may take longer than the wait for it.
 void after_fork_in_parent() {
-  ThreadState& state = t_state;
-  const Inside inside;  // as in before_fork()
-  if (state.forking != 0 && --state.forking == 0) unlock_definitions();
+  if (!owns_state()) return;
+  const Inside inside;  // as in hold_definitions()
+  if (holds_definitions() && --t_state.forking == 0) unlock_definitions();
 }
 
 namespace {
@@ -124,8 +138,9 @@ void start_over() {
   ThreadState& state = t_state;
   if (state.shield != nullptr) raise_shield(state);
   forget_ring();
-  const bool whole = state.forking != 0;
+  // A signal handler may have forked while its thread was defining something.
   const uint32_t busy = state.busy;
+  const bool whole = holds_definitions() && busy == 0;
   state = {};
   state.busy = busy;
   forget_spool();

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/attach.h"
 #include "agent/definitions.h"
 #include "agent/spool.h"
 #include "base/test_support.h"
@@ -179,6 +180,51 @@ TEST(AgentFork, AnEventOfTheForkingThreadDoesNotWaitForAThreadThatWaitsForTheFor
                            agent::after_fork_in_parent();
                            other.join();
                            return defined != 0 && intern("after a fork") != 0 ? 0 : 1;
+                         }),
+            0);
+}
+
+// A process that was attached to, and is again while it forks: the lock of the new recording is
+// another thread's.
+TEST(AgentFork, AForkDuringWhichARecordingBeginsLeavesItsLock) {
+  const test::TemporaryDirectory first, second;
+  auto control = wire::Control::create(second.path(), {.clock = wire::best_clock()});
+  ASSERT_TRUE(control.ok());
+  EXPECT_EQ(run_recorded(first.path(),
+                         [&] {
+                           if (intern("of the first recording") == 0) return 1;
+                           agent::before_fork();
+                           if (!agent::attach_process_again(second.path().c_str())) return 2;
+                           std::atomic<int> step{0};
+                           std::thread other([&] {
+                             if (!agent::lock_definitions()) _exit(3);
+                             step = 1;
+                             while (step != 2) usleep(100);
+                             agent::unlock_definitions();
+                           });
+                           while (step != 1) usleep(100);
+                           agent::after_fork_in_parent();
+                           const bool is_held = !agent::try_lock_definitions();
+                           step = 2;
+                           other.join();
+                           return is_held ? 0 : 4;
+                         }),
+            0);
+}
+
+// Its first event in that recording falls into a fork.
+TEST(AgentFork, AThreadOfAnEarlierRecordingReleasesTheLockThatItsForkTook) {
+  const test::TemporaryDirectory first, second;
+  auto control = wire::Control::create(second.path(), {.clock = wire::best_clock()});
+  ASSERT_TRUE(control.ok());
+  EXPECT_EQ(run_recorded(first.path(),
+                         [&] {
+                           if (intern("of the first recording") == 0) return 1;
+                           if (!agent::attach_process_again(second.path().c_str())) return 2;
+                           agent::before_fork();
+                           agent::agent_of_attached()->mark(0, 0, "in a fork");
+                           agent::after_fork_in_parent();
+                           return agent::try_lock_definitions() ? 0 : 3;
                          }),
             0);
 }

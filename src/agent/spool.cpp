@@ -375,7 +375,7 @@ bool ensure_spool() {
   if (ticks() < load(g_state.retry_at)) return false;
   // Another thread may be making it. It may wait for the definitions, whose lock this one holds if
   // it forks.
-  const bool may_wait = t_state.forking == 0;
+  const bool may_wait = !holds_definitions();
   if (!(may_wait ? g_state.spool_lock.acquire() : g_state.spool_lock.try_acquire())) {
     store(g_state.out_because, wire::DropReason::kBusy);
     return false;

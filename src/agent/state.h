@@ -59,17 +59,24 @@ struct StackRange {
 
 struct ThreadState {
   Ring* ring = nullptr;
-  uint32_t busy = 0;          // inside the agent: an event from a signal handler is dropped now
-  uint32_t tid = 0;           // the thread this state belongs to; 0: none yet
-  StackRange stack;           // where that thread ran when it was first seen
-  StackRange other_stack;     // where it ran last, if elsewhere: signal handler, coroutine
-  uint32_t generation = 0;    // State::generation when `tid` was determined
-  uint16_t forking = 0;       // nested forks of this thread that hold the lock of the definitions
-  uint16_t shield_units = 0;  // size of the shield in kChunkBytes
+  uint32_t busy = 0;             // inside the agent: an event from a signal handler is dropped now
+  uint32_t tid = 0;              // the thread this state belongs to; 0: none yet
+  StackRange stack;              // where that thread ran when it was first seen
+  StackRange other_stack;        // where it ran last, if elsewhere: signal handler, coroutine
+  uint32_t generation = 0;       // State::generation when `tid` was determined
+  uint16_t forking = 0;          // nested forks of this thread, if holds_definitions()
+  uint16_t shield_units = 0;     // size of the shield in kChunkBytes
+  uint32_t fork_generation = 0;  // State::generation at the first of these
   // A chunk that was being written to when a signal handler forked.
   wire::ChunkHeader* shield = nullptr;
 };
 extern constinit thread_local ThreadState t_state;
+
+// Whether this thread holds the lock of the definitions, because it is about to fork or has just
+// done so. Not in a child whose other thread has begun the new process, nor in a new recording.
+inline bool holds_definitions() {
+  return t_state.forking != 0 && t_state.fork_generation == g_state.generation;
+}
 
 // Whether t_state belongs to the calling thread. It does not in a thread made by clone() without
 // CLONE_SETTLS, or in a process made with CLONE_VM: these share their creator's. They are
