@@ -58,9 +58,7 @@ Status add_gaps(const trace::Trace& trace, Making& layer) {
     evidence.kind = static_cast<uint32_t>(gap.reason);
     evidence.owner = static_cast<int32_t>(gap.gpu);
     if (gap.host.time_ns != 0) {
-      const std::string& label = trace.names[gap.host.label];
-      const std::string work = trace::host_work_name(gap.host.work);
-      evidence.text = layer.text(label.empty() ? work : work + ": " + label);
+      evidence.text = layer.text(analysis::text_of(trace, gap.host));
       evidence.text_ns = gap.host.time_ns;
     }
     evidence.after = gap.previous;

@@ -110,6 +110,17 @@ const char* host_work_name(HostWork work) {
   return kNames[static_cast<size_t>(work)];
 }
 
+const char* purpose_name(HostWork work) {
+  switch (purpose_of(work)) {
+    case HostWork::kCompiling:
+      return "compiling or loading modules";
+    case HostWork::kFree:
+      return "freeing or allocating";
+    default:
+      return host_work_name(work);
+  }
+}
+
 // "dataloader_statistics" is about one, and "bench_dataloader.py" may do anything.
 bool is_data_loader(std::string_view name) {
   for (const std::string_view word : {"DataLoader", "dataloader"}) {

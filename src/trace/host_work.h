@@ -27,6 +27,8 @@ enum class HostWork : uint8_t {
 };
 constexpr size_t kHostWorks = 13;
 const char* host_work_name(HostWork work);  // "data loading"
+// The name of several calls with the purpose of this one: "freeing or allocating".
+const char* purpose_name(HostWork work);
 // Whether calls inside of it do the same.
 constexpr bool has_a_purpose(HostWork work) { return work <= HostWork::kAllocation; }
 

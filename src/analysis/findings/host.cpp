@@ -66,9 +66,9 @@ constexpr const Rule& kLaunchRule = kIdleRules[static_cast<size_t>(IdleReason::k
 constexpr Rule kLaunchAfterWaitRule = {
     kLaunchRule.id, kLaunchRule.title,
     "Let the program launch ahead: take what waits for the GPU out of the loop (.item(), .cpu(), "
-    "printing tensors, synchronisation), or do it once in many steps. If it still launches too "
-    "late, larger batches, fused operators (torch.compile) or graphs help. sonde idle lists the "
-    "waits.",
+    "printing tensors, synchronisation), or do it only every so many steps. If it still launches "
+    "too late, larger batches, fused operators (torch.compile) or graphs help. sonde idle lists "
+    "the longest waits.",
     kLaunchRule.definition, kLaunchRule.saving};
 
 // Of reason other: the launching call had not returned yet.
@@ -97,15 +97,15 @@ constexpr Rule kCodeRule = {
     "Do it before the work begins: run each kernel once, or load early "
     "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER); keep compiled kernels in a cache "
     "between runs, and avoid new shapes in the loop.",
-    "gaps with reason launch-bound in sonde idle, at least half of which are calls that load "
-    "modules or compile",
+    "gaps with reason launch-bound in sonde idle, at least half of whose time is in calls that "
+    "load modules or compile",
     "all of it"};
 constexpr Rule kMemoryRule = {
     "memory-calls", "GPUs are idle while the program is in a call that allocates or frees memory",
     "Allocate once, outside of the loop, and reuse the memory; freeing also waits for the device. "
     "hipMallocAsync, hipFreeAsync and the like use a pool. sonde memory shows where.",
-    "gaps with reason launch-bound in sonde idle, at least half of which are calls that allocate "
-    "or free memory",
+    "gaps with reason launch-bound in sonde idle, at least half of whose time is in calls that "
+    "allocate or free memory",
     "all of it"};
 constexpr Rule kHostRule = {
     "host-work", "GPUs are idle while the program works on the host",
@@ -268,7 +268,7 @@ std::string host_text(const trace::Trace& trace, const Gap& gap) {
   const std::string& label = trace.names[gap.host.label];
   if (gap.host.time_ns == 0 || label.empty()) return "";
   return fmt::format("; {} of it in {}{}", time_text(gap.host.time_ns), short_name_of(label),
-                     gap.host.with_others ? " and others of its kind" : "");
+                     gap.host.with_others ? " and similar calls" : "");
 }
 
 void add_idle(const Evidence& evidence, Claims& claims) {

@@ -136,33 +136,41 @@ void mark_slow(std::vector<StepTime>& times) {
   for (StepTime& time : times) time.is_slow = static_cast<double>(time.time_ns) > least;
 }
 
-// How many steps apart the slow steps of every process are, if all are equally far apart and there
-// are three of them or more; else 0.
+// How far apart the slow ones of a process's steps are, if there are three or more and none is
+// missing between, before or after them; else 0. `slow`: their numbers, from 0.
+size_t period_of(std::span<const size_t> slow, size_t steps) {
+  if (slow.size() < 3) return 0;
+  const size_t period = slow[1] - slow[0];
+  for (size_t i = 1; i < slow.size(); ++i) {
+    if (slow[i] - slow[i - 1] != period) return 0;
+  }
+  return slow.front() < period && steps - slow.back() <= period ? period : 0;
+}
+
+// The same of all processes, if it is the same in each; else 0. A first step may be slow for
+// reasons of its own.
 size_t period_of_slow(std::span<const StepTime> times) {
-  constexpr size_t kLeast = 3;
-  struct Place {
-    size_t steps = 0, slow = 0, last = 0;
+  struct Steps {
+    std::vector<size_t> slow;
+    size_t count = 0;
   };
-  std::map<int32_t, Place> places;  // by process
-  size_t period = 0;
+  std::map<int32_t, Steps> processes;
   for (const StepTime& time : times) {
-    Place& place = places[time.step->process];
-    ++place.steps;
-    if (!time.is_slow) continue;
-    if (place.slow++ != 0) {
-      const size_t distance = place.steps - place.last;
-      if (period != 0 && distance != period) return 0;
-      period = distance;
+    Steps& steps = processes[time.step->process];
+    if (time.is_slow) steps.slow.push_back(steps.count);
+    ++steps.count;
+  }
+  size_t common = 0;
+  for (const auto& [process, steps] : processes) {
+    const std::span<const size_t> slow = steps.slow;
+    size_t period = period_of(slow, steps.count);
+    if (period == 0 && !slow.empty() && slow[0] == 0) {
+      period = period_of(slow.subspan(1), steps.count);
     }
-    place.last = place.steps;
+    if (period <= 1 || (common != 0 && period != common)) return 0;
+    common = period;
   }
-  for (const auto& [process, place] : places) {
-    // None is missing after the last one, nor before the first.
-    const size_t first = place.last - period * (place.slow - 1);
-    const bool fits = place.slow >= kLeast && first <= period && place.steps - place.last <= period;
-    if (!fits) return 0;
-  }
-  return period > 1 ? period : 0;
+  return common;
 }
 
 // What grew most in one step against its usual time, and by how much.
@@ -351,8 +359,9 @@ report::Section slow_section(const trace::Trace& trace, std::span<const StepTime
   }
   if (const size_t period = period_of_slow(times); period != 0) {
     section.remarks.push_back(fmt::format(
-        "The slow steps are always {} steps apart: the program does more in them, such as an "
-        "optimizer's update after accumulating gradients, logging or a checkpoint.",
+        "The slow steps are {0} steps apart. Look for what happens every {0} steps: an optimizer's "
+        "update after accumulated gradients, logging, a checkpoint, or a data loader with {0} "
+        "workers that cannot keep up.",
         period));
   }
   return section;
@@ -428,9 +437,9 @@ constexpr const char* kDefinition =
     "robust standard deviations (1.4826 times the median absolute deviation); of fewer than five "
     "steps none is. Most of it names what grew most against the median of all steps: of what the "
     "step's thread did, by the innermost call, or, where it waited for the GPU, of the operations "
-    "that the step launched; it must explain a fifth of the difference. Where three slow steps or "
-    "more are equally far apart, a remark says how far. Last third against the "
-    "first compares the medians of both (ten steps or more).\n\n"
+    "that the step launched; it must explain a fifth of the difference. Where the slow steps of "
+    "every process are three or more, equally far apart, a remark says how far. Last third against "
+    "the first compares the medians of both (ten steps or more).\n\n"
     "The data loader is the limit if the GPUs of the process are idle for a tenth of the steps' "
     "time or more while the step's thread loads data. A rate is the batch size over the median "
     "step: --batch, else the first size of the input of the first convolution (images), or the "

@@ -14,6 +14,14 @@ using trace::Interval;
 using trace::kNone;
 using trace::Row;
 
+std::string text_of(const trace::Trace& trace, const HostDeed& deed) {
+  const std::string& label = trace.names[deed.label];
+  if (deed.with_others)
+    return std::string(trace::purpose_name(deed.work)) + ": " + label + " and others";
+  const std::string work = trace::host_work_name(deed.work);
+  return label.empty() ? work : work + ": " + label;
+}
+
 HostTime::HostTime(const trace::Trace& trace)
     : trace_(trace), parts_(trace.threads.size()), waits_(trace.threads.size()) {
   find_purposes();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "trace/host_work.h"
@@ -18,6 +19,9 @@ struct HostDeed {
   int64_t longest_ns = 0;    // without an interruption by another call
   bool with_others = false;  // of several calls with this purpose; `label` is the longest's
 };
+
+// "data loading: enumerate(DataLoader)#...", "freeing or allocating: cudaFree and others"
+std::string text_of(const trace::Trace& trace, const HostDeed& deed);
 
 class HostTime {
  public:

@@ -52,19 +52,12 @@ report::Section reasons_section(const trace::Trace& trace, const std::vector<Gap
   return section;
 }
 
-// "data loading: enumerate(DataLoader)#...": what a thread did, and in which call.
-std::string deed_text(const trace::Trace& trace, const HostDeed& deed) {
-  const std::string& label = trace.names[deed.label];
-  const std::string work = trace::host_work_name(deed.work);
-  return label.empty() ? work : work + ": " + label + (deed.with_others ? " and others" : "");
-}
-
 class Names {
  public:
   Names(const trace::Trace& trace, const trace::UserFrames& user)
       : trace_(trace), tree_(trace::build_op_tree(trace)), user_(user) {}
   Value host(const Gap& gap) const {
-    return gap.host.time_ns == 0 ? Value() : Value(deed_text(trace_, gap.host));
+    return gap.host.time_ns == 0 ? Value() : Value(text_of(trace_, gap.host));
   }
   Value op(Row row) const {
     return row == kNone ? Value() : Value(trace_.names[trace_.label(static_cast<size_t>(row))]);
@@ -330,9 +323,10 @@ constexpr const char* kDefinition =
     "process to the end of its last, or where the file does not say, from its first to its last "
     "event.\n\n"
     "The longest gaps: Host is what took most of the gap on the launching thread, and For how much "
-    "of it. From counts from the start of the trace, like --from; Thread, Operator and Frame are "
-    "those of the call that launched what ends the gap (as in sonde operators and sonde stacks). "
-    "Gaps by length sorts each single gap by its own length; copy is in neither table.\n";
+    "of it; calls that free or allocate memory count together there, and so do calls that compile "
+    "or load modules. From counts from the start of the trace, like --from; Thread, Operator and "
+    "Frame are those of the call that launched what ends the gap (as in sonde operators and sonde "
+    "stacks). Gaps by length sorts each single gap by its own length; copy is in neither table.\n";
 
 }  // namespace
 

@@ -100,11 +100,14 @@ Status choose(const Plan& plan, watch::Snapshot& snapshot) {
   return ok_status();
 }
 
-report::Report report_of(const Plan& plan, const watch::Snapshot& snapshot) {
+Result<report::Report> report_of(const Plan& plan, watch::Snapshot& snapshot) {
+  const bool has_processes = !snapshot.processes.empty();
+  SONDE_TRY(choose(plan, snapshot));
   report::Report report = watch::report_of(snapshot, plan.detail);
-  if (!plan.gpu && !plan.pid && !plan.job) return report;
   for (report::Section& section : report.sections) {
-    if (section.key == "processes") section.empty_text = "no such process uses a GPU";
+    if (section.key != "processes" || !has_processes) continue;
+    section.empty_text =
+        plan.pid || plan.job ? "no such process uses a GPU" : "no process uses this GPU";
   }
   return report;
 }
@@ -165,8 +168,7 @@ Result<int> run(const Arguments& arguments) {
   for (int64_t round = 0;; ++round) {
     sleep_until(due_ns);
     watch::Snapshot snapshot = watcher.look();
-    SONDE_TRY(choose(plan, snapshot));
-    report::Report report = report_of(plan, snapshot);
+    SONDE_ASSIGN(report::Report report, report_of(plan, snapshot));
     if (!plan.every_ns) {
       Arguments shown = arguments;
       shown.set("format", plan.format);
