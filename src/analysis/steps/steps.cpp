@@ -359,8 +359,8 @@ report::Section slow_section(const trace::Trace& trace, std::span<const StepTime
   }
   if (const size_t period = period_of_slow(times); period != 0) {
     section.remarks.push_back(fmt::format(
-        "The slow steps are {0} steps apart. Look for what happens every {0} steps: an optimizer's "
-        "update after accumulated gradients, logging, a checkpoint, or a data loader with {0} "
+        "The slow steps are {0} steps apart. Look for what happens every {0} steps: logging, a "
+        "checkpoint, an optimizer's update after accumulated gradients, or a data loader with {0} "
         "workers that cannot keep up.",
         period));
   }
