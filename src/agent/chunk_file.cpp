@@ -52,12 +52,12 @@ void unreserve(uint64_t bytes) {
 
 // Many pages in one call: file systems make large folios for them.
 bool write_zeros(int fd, uint64_t from, uint64_t bytes) {
-  static const char kZeros[4096] = {};
+  static char zeros[4096];  // not const, which would be 4 KB in the library's file
   iovec pages[64];
-  for (iovec& page : pages) page = {const_cast<char*>(kZeros), sizeof kZeros};
+  for (iovec& page : pages) page = {zeros, sizeof zeros};
   const uint64_t end = from + bytes;
   while (from < end) {
-    const uint64_t count = (end - from) / sizeof kZeros;
+    const uint64_t count = (end - from) / sizeof zeros;
     const ssize_t done =
         pwritev(fd, pages, static_cast<int>(count < 64 ? count : 64), static_cast<off_t>(from));
     if (done <= 0) return false;
