@@ -20,7 +20,7 @@ struct DefinitionBuffer {
 };
 
 void append(char*& place, const void* data, size_t length) {
-  memcpy(place, data, length);
+  if (length != 0) memcpy(place, data, length);  // `data` may be nullptr where there is nothing
   place += length;
 }
 
