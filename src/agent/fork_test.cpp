@@ -135,18 +135,22 @@ TEST(AgentFork, AForkThatWaitedInVainForTheDefinitionsLeavesTheLockOfTheOther) {
             0);
 }
 
+// What a sample in a module that has not been seen yet does first.
+uint32_t define_sampled_module() {
+  sonde_module module = {};
+  module.path = "/of/a/sample";
+  return sonde_agent_v2()->define_module(&module);
+}
+
 // A signal handler takes a sample there, and it may be the first event of the process. The lock
 // that the fork holds is this thread's own: nobody would release it.
 TEST(AgentFork, AnEventOfTheForkingThreadItselfWaitsForNobody) {
   const test::TemporaryDirectory directory;
   EXPECT_EQ(run_recorded(directory.path(),
                          [] {
-                           const sonde_agent* const agent = sonde_agent_v2();
-                           sonde_module module = {};
-                           module.path = "/of/a/sample";
                            agent::before_fork();
                            const bool defined =
-                               agent->define_module(&module) != 0 && intern("in a fork") != 0;
+                               define_sampled_module() != 0 && intern("in a fork") != 0;
                            std::thread other([&] {
                              if (agent::try_lock_definitions()) _exit(3);  // still held
                            });
@@ -174,9 +178,7 @@ TEST(AgentFork, AnEventOfTheForkingThreadDoesNotWaitForAThreadThatWaitsForTheFor
                              spool_lock.release();
                              usleep(100);
                            }
-                           sonde_module module = {};
-                           module.path = "/of/a/sample";
-                           sonde_agent_v2()->define_module(&module);
+                           define_sampled_module();
                            agent::after_fork_in_parent();
                            other.join();
                            return defined != 0 && intern("after a fork") != 0 ? 0 : 1;
@@ -184,48 +186,48 @@ TEST(AgentFork, AnEventOfTheForkingThreadDoesNotWaitForAThreadThatWaitsForTheFor
             0);
 }
 
+// Runs `body` in a process that has been recorded; it is given the session of a second recording.
+int run_with_second_session(const std::function<int(const char* session)>& body) {
+  const test::TemporaryDirectory first, second;
+  auto control = wire::Control::create(second.path(), {.clock = wire::best_clock()});
+  EXPECT_TRUE(control.ok());
+  return run_recorded(first.path(), [&] {
+    return intern("of the first recording") != 0 ? body(second.path().c_str()) : 98;
+  });
+}
+
 // A process that was attached to, and is again while it forks: the lock of the new recording is
 // another thread's.
 TEST(AgentFork, AForkDuringWhichARecordingBeginsLeavesItsLock) {
-  const test::TemporaryDirectory first, second;
-  auto control = wire::Control::create(second.path(), {.clock = wire::best_clock()});
-  ASSERT_TRUE(control.ok());
-  EXPECT_EQ(run_recorded(first.path(),
-                         [&] {
-                           if (intern("of the first recording") == 0) return 1;
-                           agent::before_fork();
-                           if (!agent::attach_process_again(second.path().c_str())) return 2;
-                           std::atomic<int> step{0};
-                           std::thread other([&] {
-                             if (!agent::lock_definitions()) _exit(3);
-                             step = 1;
-                             while (step != 2) usleep(100);
-                             agent::unlock_definitions();
-                           });
-                           while (step != 1) usleep(100);
-                           agent::after_fork_in_parent();
-                           const bool is_held = !agent::try_lock_definitions();
-                           step = 2;
-                           other.join();
-                           return is_held ? 0 : 4;
-                         }),
+  EXPECT_EQ(run_with_second_session([](const char* session) {
+              agent::before_fork();
+              if (!agent::attach_process_again(session)) return 1;
+              std::atomic<int> step{0};
+              std::thread other([&] {
+                if (!agent::lock_definitions()) _exit(2);
+                step = 1;
+                while (step != 2) usleep(100);
+                agent::unlock_definitions();
+              });
+              while (step != 1) usleep(100);
+              agent::after_fork_in_parent();
+              const bool is_held = !agent::try_lock_definitions();
+              step = 2;
+              other.join();
+              return is_held ? 0 : 3;
+            }),
             0);
 }
 
 // Its first event in that recording falls into a fork.
 TEST(AgentFork, AThreadOfAnEarlierRecordingReleasesTheLockThatItsForkTook) {
-  const test::TemporaryDirectory first, second;
-  auto control = wire::Control::create(second.path(), {.clock = wire::best_clock()});
-  ASSERT_TRUE(control.ok());
-  EXPECT_EQ(run_recorded(first.path(),
-                         [&] {
-                           if (intern("of the first recording") == 0) return 1;
-                           if (!agent::attach_process_again(second.path().c_str())) return 2;
-                           agent::before_fork();
-                           agent::agent_of_attached()->mark(0, 0, "in a fork");
-                           agent::after_fork_in_parent();
-                           return agent::try_lock_definitions() ? 0 : 3;
-                         }),
+  EXPECT_EQ(run_with_second_session([](const char* session) {
+              if (!agent::attach_process_again(session)) return 1;
+              agent::before_fork();
+              agent::agent_of_attached()->mark(0, 0, "in a fork");
+              agent::after_fork_in_parent();
+              return agent::try_lock_definitions() ? 0 : 2;
+            }),
             0);
 }
 

@@ -177,24 +177,23 @@ class HostCauses(Verdict):
         self.assert_not_found("launch-bound", trace)
         self.assertIn("cuModuleLoadData", self.remark("code-loading", trace))
 
-    def test_freeing_is_named(self):
+    def gaps_with(self, *calls):
+        """Five gaps of 50 ms with these calls in each: (name, from, how long) in us."""
         trace = Trace()
         for i in range(5):
             trace.kernel("a", 10 + i * 100_000, 100)
-            trace.call("cudaFree", 20 + i * 100_000, 50_000)
+            for name, begin, lasts in calls:
+                trace.call(name, begin + i * 100_000, lasts)
             trace.kernel("b", 51_000 + i * 100_000, 48_000)
-        self.assertIn("cudaFree", self.remark("memory-calls", trace))
+        return trace
+
+    def test_freeing_is_named(self):
+        self.assertIn("cudaFree", self.remark("memory-calls", self.gaps_with(("cudaFree", 20, 50_000))))
 
     def test_freeing_and_allocating_are_one_use_of_memory(self):
         """Neither fills half of a gap, both together do."""
-        trace = Trace()
-        for i in range(5):
-            trace.kernel("a", 10 + i * 100_000, 100)
-            trace.call("cudaFree", 120 + i * 100_000, 20_000)
-            trace.call("cudaMalloc", 20_200 + i * 100_000, 19_000)
-            trace.kernel("b", 51_000 + i * 100_000, 48_000)
-        self.assertIn("39.0 ms of it in cudaFree and similar calls",
-                      self.remark("memory-calls", trace))
+        trace = self.gaps_with(("cudaFree", 120, 20_000), ("cudaMalloc", 20_200, 19_000))
+        self.assertIn("39.0 ms of it in cudaFree and similar calls", self.remark("memory-calls", trace))
         self.assert_not_found("launch-bound", trace)
 
     def test_calls_beside_a_kernel_keep_nobody_waiting(self):
