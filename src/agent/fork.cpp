@@ -72,10 +72,16 @@ void watch_for_forks() {
 
 namespace {
 
+// As owns_state(). First, what the thread remembers of an earlier recording is forgotten, as before
+// any event of it: this may be where it meets the new one.
+bool owns_state_here() {
+  if (is_of_earlier_recording()) forget_in_this_thread();
+  return owns_state();
+}
+
 // So that a child's copy of the log is whole.
 void hold_definitions() {
   ThreadState& state = t_state;
-  if (is_of_earlier_recording()) forget_in_this_thread();
   // A forking signal handler may have interrupted another fork of this thread. Or this thread may
   // itself be defining something: then waiting is pointless.
   const bool may_be_defining = state.busy != 0;
@@ -92,7 +98,7 @@ void hold_definitions() {
 
 void before_fork() {
   if (load(g_state.silent) != 0) return;
-  if (owns_state()) hold_definitions();
+  if (owns_state_here()) hold_definitions();
   // A forking signal handler may have interrupted a write into the thread's chunk, which the child
   // does not have.
   ThreadState& state = t_state;
@@ -104,7 +110,7 @@ void before_fork() {
 
 // The thread may not hold the lock: another thread's fork may take longer than the wait for it.
 void after_fork_in_parent() {
-  if (!owns_state()) return;
+  if (!owns_state_here()) return;
   const Inside inside;  // as in hold_definitions()
   if (holds_definitions() && --t_state.forking == 0) unlock_definitions();
 }

@@ -186,49 +186,76 @@ TEST(AgentFork, AnEventOfTheForkingThreadDoesNotWaitForAThreadThatWaitsForTheFor
             0);
 }
 
-// Runs `body` in a process that has been recorded; it is given the session of a second recording.
-int run_with_second_session(const std::function<int(const char* session)>& body) {
-  const test::TemporaryDirectory first, second;
+// Runs `body` in a process that has been recorded; it attaches the process to a second session.
+int run_twice_recorded(const test::TemporaryDirectory& second,
+                       const std::function<int(const char* session)>& body) {
+  const test::TemporaryDirectory first;
   auto control = wire::Control::create(second.path(), {.clock = wire::best_clock()});
   EXPECT_TRUE(control.ok());
   return run_recorded(first.path(), [&] {
-    return intern("of the first recording") != 0 ? body(second.path().c_str()) : 98;
+    agent::agent_of_attached()->mark(0, 0, "of the first recording");
+    return body(second.path().c_str());
   });
 }
 
 // A process that was attached to, and is again while it forks: the lock of the new recording is
 // another thread's.
 TEST(AgentFork, AForkDuringWhichARecordingBeginsLeavesItsLock) {
-  EXPECT_EQ(run_with_second_session([](const char* session) {
-              agent::before_fork();
-              if (!agent::attach_process_again(session)) return 1;
-              std::atomic<int> step{0};
-              std::thread other([&] {
-                if (!agent::lock_definitions()) _exit(2);
-                step = 1;
-                while (step != 2) usleep(100);
-                agent::unlock_definitions();
-              });
-              while (step != 1) usleep(100);
-              agent::after_fork_in_parent();
-              const bool is_held = !agent::try_lock_definitions();
-              step = 2;
-              other.join();
-              return is_held ? 0 : 3;
-            }),
+  const test::TemporaryDirectory second;
+  EXPECT_EQ(run_twice_recorded(second,
+                               [](const char* session) {
+                                 agent::before_fork();
+                                 if (!agent::attach_process_again(session)) return 1;
+                                 std::atomic<int> step{0};
+                                 std::thread other([&] {
+                                   if (!agent::lock_definitions()) _exit(2);
+                                   step = 1;
+                                   while (step != 2) usleep(100);
+                                   agent::unlock_definitions();
+                                 });
+                                 while (step != 1) usleep(100);
+                                 agent::after_fork_in_parent();
+                                 const bool is_held = !agent::try_lock_definitions();
+                                 step = 2;
+                                 other.join();
+                                 return is_held ? 0 : 3;
+                               }),
             0);
 }
 
-// Its first event in that recording falls into a fork.
+// Its first event in that recording falls into a fork. The forks before make its stack known, so
+// that nothing else tells it that the recording is another one.
 TEST(AgentFork, AThreadOfAnEarlierRecordingReleasesTheLockThatItsForkTook) {
-  EXPECT_EQ(run_with_second_session([](const char* session) {
-              if (!agent::attach_process_again(session)) return 1;
-              agent::before_fork();
-              agent::agent_of_attached()->mark(0, 0, "in a fork");
-              agent::after_fork_in_parent();
-              return agent::try_lock_definitions() ? 0 : 2;
-            }),
+  const test::TemporaryDirectory second;
+  EXPECT_EQ(run_twice_recorded(second,
+                               [](const char* session) {
+                                 for (int recording = 1; recording <= 2; ++recording) {
+                                   if (recording == 2 && !agent::attach_process_again(session))
+                                     return 1;
+                                   agent::before_fork();
+                                   agent::agent_of_attached()->mark(0, 0, "in a fork");
+                                   agent::after_fork_in_parent();
+                                 }
+                                 return agent::try_lock_definitions() ? 0 : 2;
+                               }),
             0);
+}
+
+TEST(AgentFork, AThreadThatForksFirstInANewRecordingHasItsEventsInThat) {
+  const test::TemporaryDirectory second;
+  EXPECT_EQ(run_twice_recorded(second,
+                               [](const char* session) {
+                                 if (!agent::attach_process_again(session)) return 1;
+                                 agent::before_fork();
+                                 agent::after_fork_in_parent();
+                                 agent::agent_of_attached()->mark(0, 0, "after a fork");
+                                 return 0;
+                               }),
+            0);
+  const auto processes = read_session(second.path());
+  ASSERT_EQ(processes.size(), 1u);
+  ASSERT_EQ(processes.begin()->second.size(), 1u);
+  EXPECT_EQ(processes.begin()->second[0].marks, 1);
 }
 
 TEST(AgentFork, ThreadsThatForkAtOnceHaveChildrenThatDefine) {
