@@ -2,6 +2,7 @@
 // tests/hip/faults_test.py.
 #include "fault_kernels.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -33,9 +34,18 @@ __attribute__((noinline)) void drop_buffer(void* memory) { CHECK(hipFree(memory)
 
 static long g_distance = kCount;
 
-// Overwrites what malloc() has written around its blocks, all over.
+// Overwrites what malloc() has written behind its blocks, and nothing else: a runtime whose own
+// objects are damaged may do anything, such as search a list without an end.
 static void damage_heap() {
-  for (int i = 0; i < 64; ++i) std::memset(std::malloc(static_cast<size_t>(16) << (i % 8)), 0x41, 8192);
+  struct {
+    void* start;
+    size_t size;
+  } blocks[64];
+  for (int i = 0; i < 64; ++i) {
+    blocks[i].start = std::malloc(static_cast<size_t>(16) << (i % 8));
+    blocks[i].size = malloc_usable_size(blocks[i].start);
+  }
+  for (auto& block : blocks) std::memset(block.start, 0x41, block.size + sizeof(size_t));
 }
 
 static void run(const std::string& which) {
