@@ -151,6 +151,32 @@ class Collectives(Verdict):
             self.assert_late(told, 3, 10)
             self.assertNotIn("more ranks", told["time_facts"]["late"])
 
+    def test_once_late_after_a_wait(self):
+        """Rank 2 is 50 ms late in its pair, once: rank 1 waits for it, and ranks 0 and 3 for rank 1."""
+        job = Job([0, 700, -7, 0])
+        for i in range(20):
+            t = 1000 + 90_000 * i
+            late = 50_000 if i == 10 else 0
+            job.collective([t, t + late], t + late + 100, [1, 2], number=i, group="pp1")
+            job.collective([t + 200, t + late + 200, t + 200], t + late + 300, [0, 1, 3], number=i, group="dp0")
+        for told in self.each_way(job):
+            self.assertRegex(told["time_facts"]["late"], "to which rank 1 came 50.0 ms late, "
+                             "after it had waited for rank 2, which came 50.0 ms late$")
+
+    def test_once_late_long_after_a_wait(self):
+        """As before, but ranks 0, 1 and 3 leave a collective together before rank 1 is late."""
+        job = Job([0, 700, -7, 0])
+        for i in range(20):
+            t = 1000 + 190_000 * i
+            late = 50_000 if i == 10 else 0
+            job.collective([t, t + late], t + late + 100, [1, 2], number=i, group="pp1")
+            t += 60_000
+            job.collective([t, t, t], t + 100, [0, 1, 3], number=2 * i, group="dp0")
+            job.collective([t + 200, t + late + 200, t + 200], t + late + 300, [0, 1, 3], number=2 * i + 1,
+                           group="dp0")
+        for told in self.each_way(job):
+            self.assertRegex(told["time_facts"]["late"], "to which rank 1 came 50.0 ms late$")
+
     def test_one_more_in_front(self):
         """Rank 0's recording begins one collective earlier, and nothing is numbered."""
         job = Job([0, 0])

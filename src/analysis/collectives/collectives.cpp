@@ -159,9 +159,18 @@ std::string once_late(const Answer& answer) {
     if (most == nullptr || instance.all_waited_ns() > most->all_waited_ns()) most = &instance;
   }
   if (most == nullptr || most->last == kNobody || most->all_waited_ns() * 2 <= all_ns) return "";
-  return fmt::format("; most waiting, {} of {}, is in one, to which {} came {} late",
-                     format_duration(most->all_waited_ns()), format_duration(all_ns),
-                     name_of(answer.all.members[most->last]), format_duration(most->late_ns));
+  std::string text =
+      fmt::format("; most waiting, {} of {}, is in one, to which {} came {} late",
+                  format_duration(most->all_waited_ns()), format_duration(all_ns),
+                  name_of(answer.all.members[most->last]), format_duration(most->late_ns));
+  constexpr int kMostCauses = 8;
+  const Instance* cause = wait_before(answer.all, answer.matched, *most);
+  for (int i = 0; i < kMostCauses && cause != nullptr; ++i) {
+    text += fmt::format(", after it had waited for {}, which came {} late",
+                        name_of(answer.all.members[cause->last]), format_duration(cause->late_ns));
+    cause = wait_before(answer.all, answer.matched, *cause);
+  }
+  return text;
 }
 
 // The answer that users want first.

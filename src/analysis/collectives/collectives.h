@@ -139,6 +139,12 @@ std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched)
 // Those that are late likewise, but may themselves have waited.
 std::vector<Lateness> unproven_stragglers(const Collectives& all, const Matched& matched);
 
+// Why the member that came last to an instance was late, if it had itself waited for most of that
+// time since its group last left a collective together: the longest of those waits. nullptr: it had
+// not, or nobody came last.
+const Instance* wait_before(const Collectives& all, const Matched& matched,
+                            const Instance& instance);
+
 // What the time of collectives is, summed over the ranks (rate.cpp). The parts add up
 // to total_ns. `sonde check` uses it to tell "it waits" from "the link is slow" and "overlap it".
 struct CommunicationTime {

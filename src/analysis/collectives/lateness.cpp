@@ -83,8 +83,18 @@ bool is_often_last(const Lateness& one) {
 }
 
 // A rank that waited is late for the next collective by about as much.
-bool is_its_own(const Lateness& one, int64_t waited_ns) {
-  return waited_ns < one.late_ns - one.late_ns / 4;
+bool is_its_own(int64_t late_ns, int64_t waited_ns) { return waited_ns < late_ns - late_ns / 4; }
+
+// The collective of this member in the instance; nullptr if it takes no part.
+const Collective* part_of(const Collectives& all, const Instance& instance, size_t member,
+                          int64_t& waited_ns) {
+  for (size_t i = 0; i < instance.parts.size(); ++i) {
+    const Collective& one = all.list[instance.parts[i]];
+    if (one.member != member) continue;
+    waited_ns = instance.is_compared ? instance.waited_ns[i] : 0;
+    return &one;
+  }
+  return nullptr;
 }
 
 template <typename Wanted>
@@ -140,14 +150,42 @@ std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
 
 std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched) {
   return who_is_late(all, matched, [](const Lateness& one) {
-    return is_its_own(one, one.waited_ns + one.maybe_waited_ns);
+    return is_its_own(one.late_ns, one.waited_ns + one.maybe_waited_ns);
   });
 }
 
 std::vector<Lateness> unproven_stragglers(const Collectives& all, const Matched& matched) {
   return who_is_late(all, matched, [](const Lateness& one) {
-    return is_its_own(one, one.waited_ns) && !is_its_own(one, one.waited_ns + one.maybe_waited_ns);
+    return is_its_own(one.late_ns, one.waited_ns) && !is_its_own(one.late_ns, one.waited_ns + one.maybe_waited_ns);
   });
+}
+
+const Instance* wait_before(const Collectives& all, const Matched& matched,
+                            const Instance& instance) {
+  int64_t waited_ns = 0;
+  if (instance.last == kNobody) return nullptr;
+  const Collective* const late = part_of(all, instance, instance.last, waited_ns);
+  if (late == nullptr) return nullptr;
+  struct Wait {
+    const Instance* instance;
+    int64_t start_ns, waited_ns;
+  };
+  std::vector<Wait> waits;
+  int64_t left_ns = std::numeric_limits<int64_t>::min();
+  for (const Instance& other : matched.instances) {
+    const Collective* const one = part_of(all, other, instance.last, waited_ns);
+    if (one == nullptr || one->end_ns > late->start_ns) continue;
+    if (one->group == late->group && leaves_together(*one)) left_ns = std::max(left_ns, one->end_ns);
+    if (waited_ns == 0 || other.last == kNobody) continue;
+    waits.push_back({&other, one->start_ns, waited_ns});
+  }
+  std::erase_if(waits, [&](const Wait& one) { return one.start_ns < left_ns; });
+  int64_t sum_ns = 0;
+  for (const Wait& one : waits) sum_ns += one.waited_ns;
+  if (waits.empty() || is_its_own(instance.late_ns, sum_ns)) return nullptr;
+  return std::max_element(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) {
+           return a.waited_ns < b.waited_ns;
+         })->instance;
 }
 
 }  // namespace sonde::analysis
