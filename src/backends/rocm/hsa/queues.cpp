@@ -102,6 +102,7 @@ Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
     queue->size = handle->size;
     queue->doorbell = handle->doorbell;
     queue->written = queue->last_tracked = 0;
+    queue->reserved.store(0);
     queue->handled.store(0);
     queue->rung.store(0);
     queue->ending.store(false);
@@ -215,6 +216,9 @@ void reserve(const QueueMemory* handle, uint64_t first, uint64_t count) {
     Reservation& reservation = reservation_of(*queue, i);
     reservation.launch = t_launch;
     reservation.index_plus_1.store(i + 1, std::memory_order_release);
+  }
+  if (queue->reserved.load(std::memory_order_relaxed) < first + count) {
+    queue->reserved.store(first + count, std::memory_order_relaxed);
   }
 }
 

@@ -71,6 +71,8 @@ struct Queue {
   Reservation* reservations;   // at least one per packet of the queue
   uint64_t reservation_count;  // a power of two
   // Used by doorbells.cpp.
+  // Packets that the program has reserved; less by those that other threads reserve meanwhile.
+  std::atomic<uint64_t> reserved;
   std::atomic<uint64_t> handled;  // packets taken from the program's queue
   std::atomic<uint64_t> rung;     // the highest doorbell value for the thread to store, plus 1
   std::atomic<uint32_t> ringing;  // the thread is doing so
