@@ -133,6 +133,15 @@ void open_board() {
   g_board = made;
 }
 
+void prepare_pages() {
+  if (board() == nullptr) return;
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
+  constexpr uint64_t kPage = 4096;
+  const uint64_t begin = rocm::word(g_board->dispatches) / kPage * kPage;
+  const uint64_t end = rocm::word(g_board->barriers);
+  madvise(reinterpret_cast<void*>(begin), end - begin, kPopulateWrite);
+}
+
 void note_queue(Queue* queue, const QueueMemory* handle) {
   queue->place = wire::kBoardQueues;
   if (g_board == nullptr) return;

@@ -12,6 +12,8 @@ struct Queue;
 
 // Call once, when the runtime's tables arrive.
 void open_board();
+// Has the kernel make the pages that launches write to, which would wait for them otherwise.
+void prepare_pages();
 
 void note_queue(Queue* queue, const QueueMemory* handle);
 void note_queue_end(const Queue& queue);

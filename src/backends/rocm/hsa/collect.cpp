@@ -55,6 +55,7 @@ bool may_leave() {
 
 void* run_collector(void*) {
   prctl(PR_SET_NAME, "sonde-hsa");
+  prepare_pages();
   int quiet = 0;
   for (;;) {
     __atomic_store_n(&g_tick_ns, board_now_ns(), __ATOMIC_RELAXED);

@@ -76,8 +76,8 @@ bool has_room_for_all(const Queue& queue, const QueueMemory* handle) {
   return written <= handled || has_room(queue, 2 * (written - handled));
 }
 
-// The same without asking the runtime, which each launch would do. The runtime may also take packets
-// that other threads have just reserved.
+// The same without asking the runtime, which each launch would do. The runtime may also take
+// packets that other threads have just reserved.
 bool has_ample_room(const Queue& queue) {
   constexpr uint64_t kOfOthers = 64;
   const uint64_t reserved = queue.reserved.load(std::memory_order_relaxed);
@@ -111,9 +111,9 @@ template <auto Member>
 void store(Signal signal, int64_t value) {
   QueueMemory* handle = nullptr;
   Queue* queue = queue_of_doorbell(signal, &handle);
-  const bool is_plain = queue == nullptr ||
-                        (queue->ringing.load() == kNotRinging &&
-                         (has_ample_room(*queue) || has_room_for_all(*queue, handle)));
+  const bool is_plain =
+      queue == nullptr || (queue->ringing.load() == kNotRinging &&
+                           (has_ample_room(*queue) || has_room_for_all(*queue, handle)));
   if (is_plain || !defer(queue, handle, static_cast<uint64_t>(value) + 1)) [[likely]] {
     (next().*Member)(signal, value);
   }
