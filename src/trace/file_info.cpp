@@ -73,6 +73,9 @@ Status read_imported(Database& database, FileInfo& info) {
 }
 
 Status read_devices(Database& database, FileInfo& info) {
+  SONDE_ASSIGN(info.gpus_with_metrics,
+               database.integer("SELECT count(DISTINCT device_id) FROM v_monitor "
+                                "WHERE device_type = 'gpu'"));
   return each_row(
       database,
       "SELECT DISTINCT gpu_id, backend, name, vendor, kind, memory_bytes, compute_units "

@@ -66,6 +66,7 @@ struct FileInfo {
   std::vector<std::string> clocks;       // for which the file has snapshots
   std::vector<ProcessInfo> processes;
   std::vector<DeviceInfo> devices;
+  int64_t gpus_with_metrics = 0;
   std::vector<CountInfo> counts;
   std::vector<Diagnostic> diagnostics;
   std::vector<FaultInfo> faults;

@@ -112,6 +112,11 @@ Section processes_section(const trace::FileInfo& info, bool all) {
 
 Section devices_section(const trace::FileInfo& info) {
   Section section{"devices", "Devices", {}, {}, "None known."};
+  if (info.gpus_with_metrics != 0) {
+    section.empty_text =
+        fmt::format("None known, but metrics of {} GPU{} were recorded.", info.gpus_with_metrics,
+                    info.gpus_with_metrics == 1 ? "" : "s");
+  }
   section.table.add_columns({id("gpu_id", "GPU"), text("backend", "Backend"), text("name", "Name"),
                              text("vendor", "Vendor"), text("kind", "Kind"),
                              bytes("memory_bytes", "Memory"),
