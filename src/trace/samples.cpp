@@ -69,7 +69,8 @@ class SampleLoader {
           frame.kind = row.text(1) == "python" ? FrameKind::kPython : FrameKind::kNative;
           frame.function = name(row.is_null(4) ? fmt::format("{:#x}", row.integer_or(3, 0))
                                                : valid_utf8(row.text(4)));
-          frame.file = name(row.is_null(5) ? module : valid_utf8(row.text(5)));
+          frame.module = name(module);
+          frame.file = row.is_null(5) ? frame.module : name(valid_utf8(row.text(5)));
           frame.line = row.integer_or(6, 0);
           // What a function was inlined into has no module; load_stacks() finds it.
           const bool in_library = row.is_null(7) ? modules.is_library(module) : row.integer(7) != 0;
@@ -100,6 +101,7 @@ class SampleLoader {
                              code.is_library =
                                  innermost->in_library || is_system_header(trace_.names[code.file]);
                              code.is_interpreter = code_.frames[innermost->index].is_interpreter;
+                             code.module = code_.frames[innermost->index].module;
                            }
                            inlined.push_back(frame->second.index);
                            id = frame->second.inlined_into;

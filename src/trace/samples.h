@@ -26,6 +26,7 @@ struct CodeFrame {
   FrameKind kind = FrameKind::kNative;
   bool is_library = false;      // not the user's own code
   bool is_interpreter = false;  // code of python3 or libpython3: how it executes frames of Python
+  uint32_t module = 0;          // the file with the code, even if the source file is known
 };
 
 struct CallStacks {

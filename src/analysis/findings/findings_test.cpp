@@ -384,7 +384,7 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
     for (trace::CodeFrame& frame : trace.stacks.frames) {
       frame.is_interpreter = trace.names[frame.function].starts_with("_Py");
       if (trace.names[frame.function].find("cu") != std::string::npos) {
-        frame.file = static_cast<uint32_t>(trace.names.size() - 1);
+        frame.module = static_cast<uint32_t>(trace.names.size() - 1);  // its sources are known
       }
     }
     Lines lines;

@@ -54,7 +54,7 @@ StackPlaces::StackPlaces(const trace::Trace& trace) : trace_(trace) {
   const trace::CallStacks& stacks = trace.stacks;
   std::vector<bool> by_frame, drivers;
   for (const trace::CodeFrame& code : stacks.frames) {
-    drivers.push_back(is_driver_file(trace.names[code.file]));
+    drivers.push_back(is_driver_file(trace.names[code.module]));
     by_frame.push_back(code.kind == trace::FrameKind::kPython &&
                        trace.names[code.file].starts_with("<frozen importlib"));
   }
@@ -100,7 +100,7 @@ std::string StackPlaces::driver(int32_t node) const {
     node = stacks.parent[static_cast<size_t>(node)];
   }
   const std::string& function = trace_.names[frame(node).function];
-  const std::string_view path = trace_.names[frame(node).file];
+  const std::string_view path = trace_.names[frame(node).module];
   return function.find("+0x") == function.npos ? function
                                                : std::string(path.substr(path.rfind('/') + 1));
 }
