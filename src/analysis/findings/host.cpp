@@ -49,8 +49,9 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "half of it, as if half of the other work could be moved"};
   rules[static_cast<size_t>(IdleReason::kOther)] = {
       "slow-start", "GPUs are idle although their next work has been launched",
-      "The launching call returned early, so look for causes outside the trace: another process on "
-      "the GPU, or a queue that waits.",
+      "The launching call returned early, so look for what the work waited for: another GPU (the "
+      "stage before it in a pipeline, a copy between GPUs), an event that the file does not show, "
+      "or another process on the GPU.",
       "the idle time with reason other in sonde idle (launched but not started), without slow-call",
       "all of it"};
   rules[static_cast<size_t>(IdleReason::kUnlinked)] = {
