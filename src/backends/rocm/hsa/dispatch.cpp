@@ -120,9 +120,7 @@ void pass_on(Queue* queue, DispatchPacket packet) {
 }
 
 const Launch& launch_of(const Queue& queue, uint64_t index) {
-  const Reservation& reservation = reservation_of(queue, index);
-  return reservation.index_plus_1.load(std::memory_order_acquire) == index + 1 ? reservation.launch
-                                                                               : t_launch;
+  return is_reserved(queue, index) ? reservation_of(queue, index).launch : t_launch;
 }
 
 // Keeps the program's signal in the packet if it counts this op alone.

@@ -76,13 +76,14 @@ bool has_room_for_all(const Queue& queue, const QueueMemory* handle) {
   return written <= handled || has_room(queue, 2 * (written - handled));
 }
 
-// The same without asking the runtime, which each launch would do. The runtime may also take
-// packets that other threads have just reserved.
-bool has_ample_room(const Queue& queue) {
-  constexpr uint64_t kOfOthers = 64;
+// The same without asking the runtime, which each launch would do: nothing is reserved beyond what
+// is rung, as far as is known, so that the runtime finds no more than that.
+bool has_ample_room(const Queue& queue, uint64_t rung) {
+  constexpr uint64_t kOfOthers = 64;  // packets that other threads are just reserving
   const uint64_t reserved = queue.reserved.load(std::memory_order_relaxed);
   const uint64_t handled = queue.handled.load(std::memory_order_relaxed);
-  return reserved > handled && has_room(queue, 2 * (reserved - handled + kOfOthers));
+  if (reserved != rung || reserved <= handled || is_reserved(queue, rung)) return false;
+  return has_room(queue, 2 * (reserved - handled + kOfOthers));
 }
 
 // Whether the thread rings in our place: because it is already ringing, or there may be no room.
@@ -111,10 +112,11 @@ template <auto Member>
 void store(Signal signal, int64_t value) {
   QueueMemory* handle = nullptr;
   Queue* queue = queue_of_doorbell(signal, &handle);
+  const uint64_t rung = static_cast<uint64_t>(value) + 1;
   const bool is_plain =
       queue == nullptr || (queue->ringing.load() == kNotRinging &&
-                           (has_ample_room(*queue) || has_room_for_all(*queue, handle)));
-  if (is_plain || !defer(queue, handle, static_cast<uint64_t>(value) + 1)) [[likely]] {
+                           (has_ample_room(*queue, rung) || has_room_for_all(*queue, handle)));
+  if (is_plain || !defer(queue, handle, rung)) [[likely]] {
     (next().*Member)(signal, value);
   }
 }

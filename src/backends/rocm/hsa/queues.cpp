@@ -217,9 +217,7 @@ void reserve(const QueueMemory* handle, uint64_t first, uint64_t count) {
     reservation.launch = t_launch;
     reservation.index_plus_1.store(i + 1, std::memory_order_release);
   }
-  if (queue->reserved.load(std::memory_order_relaxed) < first + count) {
-    queue->reserved.store(first + count, std::memory_order_relaxed);
-  }
+  queue->reserved.store(first + count, std::memory_order_relaxed);
 }
 
 template <auto Member>

@@ -71,7 +71,8 @@ struct Queue {
   Reservation* reservations;   // at least one per packet of the queue
   uint64_t reservation_count;  // a power of two
   // Used by doorbells.cpp.
-  // Packets that the program has reserved; less by those that other threads reserve meanwhile.
+  // The end of the packets that were reserved last, as a hint: several threads may have overwritten
+  // what each other stored.
   std::atomic<uint64_t> reserved;
   std::atomic<uint64_t> handled;  // packets taken from the program's queue
   std::atomic<uint64_t> rung;     // the highest doorbell value for the thread to store, plus 1
@@ -84,6 +85,10 @@ struct Queue {
 // A mask instead of a division: each launch does this twice.
 inline Reservation& reservation_of(const Queue& queue, uint64_t index) {
   return queue.reservations[index & (queue.reservation_count - 1)];
+}
+
+inline bool is_reserved(const Queue& queue, uint64_t index) {
+  return reservation_of(queue, index).index_plus_1.load(std::memory_order_acquire) == index + 1;
 }
 
 inline bool idle(const Queue& queue) {
