@@ -164,11 +164,14 @@ std::string once_late(const Answer& answer) {
                   format_duration(most->all_waited_ns()), format_duration(all_ns),
                   name_of(answer.all.members[most->last]), format_duration(most->late_ns));
   constexpr int kMostCauses = 8;
-  const Instance* cause = wait_before(answer.all, answer.matched, *most);
-  for (int i = 0; i < kMostCauses && cause != nullptr; ++i) {
-    text += fmt::format(", after it had waited for {}, which came {} late",
-                        name_of(answer.all.members[cause->last]), format_duration(cause->late_ns));
-    cause = wait_before(answer.all, answer.matched, *cause);
+  for (int i = 0; i < kMostCauses && most != nullptr; ++i) {
+    const EarlierWait cause = wait_before(answer.all, answer.matched, *most);
+    if (cause.waited_ns == 0) break;
+    text += fmt::format(
+        "{} had waited {}{} for {}", i == 0 ? ", after it" : ", which",
+        format_duration(cause.waited_ns), cause.most_ns < cause.waited_ns ? ", most of it" : "",
+        cause.member == kNobody ? "others" : name_of(answer.all.members[cause.member]));
+    most = cause.member == kNobody ? nullptr : cause.instance;
   }
   return text;
 }
@@ -359,7 +362,9 @@ const char* const kCollectivesDefinition =
     "for others less than three quarters of the time that it is late: a rank that is late because "
     "it waited for a third rank does not count, nor does one that, since the group last left a "
     "collective together, spent so long in others that are not matched or not compared (a receive) "
-    "that they may be why.\n\n"
+    "that they may be why. Where nobody is late that often, but most waiting is in one collective, "
+    "Late says who came last to that, and for whom that rank had waited since all ranks of the "
+    "collective last left one together, if that is three quarters of its lateness.\n\n"
     "Waiting, slow links and transfers: the time of collectives of all ranks. Waiting is the time "
     "before the last start; slow link is how much longer a slow transfer takes than a usual one of "
     "its class; with one rank alone that is waiting or a slow link. For collectives whose other "

@@ -139,11 +139,16 @@ std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched)
 // Those that are late likewise, but may themselves have waited.
 std::vector<Lateness> unproven_stragglers(const Collectives& all, const Matched& matched);
 
-// Why the member that came last to an instance was late, if it had itself waited for most of that
-// time since its group last left a collective together: the longest of those waits. nullptr: it had
-// not, or nobody came last.
-const Instance* wait_before(const Collectives& all, const Matched& matched,
-                            const Instance& instance);
+// What the member that came last to an instance had itself waited for others since all of the
+// instance's members last left a collective together. Nothing if that is less than three quarters
+// of its lateness, if nobody came last, or if they have left none together before.
+struct EarlierWait {
+  int64_t waited_ns = 0;               // 0: nothing
+  int64_t most_ns = 0;                 // for one member; may overlap with other waits
+  size_t member = kNobody;             // that member; kNobody: several that came together
+  const Instance* instance = nullptr;  // the last one in which it waited for that member
+};
+EarlierWait wait_before(const Collectives& all, const Matched& matched, const Instance& instance);
 
 // What the time of collectives is, summed over the ranks (rate.cpp). The parts add up
 // to total_ns. `sonde check` uses it to tell "it waits" from "the link is slow" and "overlap it".

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "analysis/collectives/collectives.h"
 #include "trace/intervals.h"
@@ -108,6 +109,12 @@ std::vector<Lateness> who_is_late(const Collectives& all, const Matched& matched
   return late;
 }
 
+bool has_all_members(const Collectives& all, const Instance& instance, const Instance& of) {
+  return std::includes(instance.parts.begin(), instance.parts.end(), of.parts.begin(),
+                       of.parts.end(),
+                       [&](size_t a, size_t b) { return all.list[a].member < all.list[b].member; });
+}
+
 }  // namespace
 
 std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
@@ -156,36 +163,46 @@ std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched)
 
 std::vector<Lateness> unproven_stragglers(const Collectives& all, const Matched& matched) {
   return who_is_late(all, matched, [](const Lateness& one) {
-    return is_its_own(one.late_ns, one.waited_ns) && !is_its_own(one.late_ns, one.waited_ns + one.maybe_waited_ns);
+    return is_its_own(one.late_ns, one.waited_ns) &&
+           !is_its_own(one.late_ns, one.waited_ns + one.maybe_waited_ns);
   });
 }
 
-const Instance* wait_before(const Collectives& all, const Matched& matched,
-                            const Instance& instance) {
+EarlierWait wait_before(const Collectives& all, const Matched& matched, const Instance& instance) {
+  EarlierWait found;
   int64_t waited_ns = 0;
-  if (instance.last == kNobody) return nullptr;
+  if (instance.last == kNobody) return found;
   const Collective* const late = part_of(all, instance, instance.last, waited_ns);
-  if (late == nullptr) return nullptr;
+  if (late == nullptr) return found;
   struct Wait {
     const Instance* instance;
-    int64_t start_ns, waited_ns;
+    trace::Interval time;
   };
   std::vector<Wait> waits;
-  int64_t left_ns = std::numeric_limits<int64_t>::min();
+  std::optional<int64_t> left_ns;
   for (const Instance& other : matched.instances) {
     const Collective* const one = part_of(all, other, instance.last, waited_ns);
     if (one == nullptr || one->end_ns > late->start_ns) continue;
-    if (one->group == late->group && leaves_together(*one)) left_ns = std::max(left_ns, one->end_ns);
-    if (waited_ns == 0 || other.last == kNobody) continue;
-    waits.push_back({&other, one->start_ns, waited_ns});
+    if (leaves_together(*one) && has_all_members(all, other, instance)) {
+      left_ns = std::max(left_ns.value_or(one->end_ns), one->end_ns);
+    }
+    waits.push_back({&other, {one->start_ns, one->start_ns + waited_ns}});
   }
-  std::erase_if(waits, [&](const Wait& one) { return one.start_ns < left_ns; });
-  int64_t sum_ns = 0;
-  for (const Wait& one : waits) sum_ns += one.waited_ns;
-  if (waits.empty() || is_its_own(instance.late_ns, sum_ns)) return nullptr;
-  return std::max_element(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) {
-           return a.waited_ns < b.waited_ns;
-         })->instance;
+  trace::IntervalSet times;
+  std::map<size_t, int64_t> by_member;
+  for (const Wait& one : waits) {
+    if (!left_ns || one.time.start_ns < *left_ns || one.time.end_ns == one.time.start_ns) continue;
+    times.push_back(one.time);
+    int64_t& sum_ns = by_member[one.instance->last];
+    sum_ns += one.time.end_ns - one.time.start_ns;
+    if (sum_ns <= found.most_ns) continue;
+    found.most_ns = sum_ns;
+    found.member = one.instance->last;
+    found.instance = one.instance;
+  }
+  trace::normalise(times);
+  found.waited_ns = trace::length_ns(times);
+  return is_its_own(instance.late_ns, found.waited_ns) ? EarlierWait() : found;
 }
 
 }  // namespace sonde::analysis
