@@ -24,7 +24,7 @@ struct Found {
 };
 
 Result<Found> find(const Source& source) {
-  const trace::Request needs = {.ops = true, .apis = true, .nesting = true};
+  const trace::Request needs = {.ops = true, .links = true};
   SONDE_ASSIGN(trace::Trace trace, trace::load_file(source.path, source.as, needs, {}));
   SONDE_ASSIGN(trace::Steps steps, trace::find_steps(trace, ""));
   std::stable_sort(steps.steps.begin(), steps.steps.end(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/letters.h"
 
@@ -63,6 +64,25 @@ bool are_iterations(const Trace& trace, std::span<const Step> steps) {
     if (inside_ns < all_ns - all_ns / 5) return false;
   }
   return true;
+}
+
+// Whether of the processes that have such steps most operations, by their time, were launched in
+// them: what a server marks may be its set-up alone. True if no launch is known.
+bool launch_most(const Trace& trace, const Steps& steps) {
+  if (trace.ops.api.empty()) return true;
+  std::set<int32_t> processes;
+  for (const Step& step : steps.steps) processes.insert(step.process);
+  const std::vector<Row> step = step_of_ops(trace, steps);
+  int64_t known_ns = 0, inside_ns = 0;
+  for (size_t i = 0; i < step.size(); ++i) {
+    const Row api = trace.ops.api[i];
+    if (api == kNone) continue;
+    const uint32_t thread = trace.apis.thread[static_cast<size_t>(api)];
+    if (!processes.contains(trace.threads[thread].process)) continue;
+    known_ns += trace.op_ns(i);
+    if (step[i] != kNone) inside_ns += trace.op_ns(i);
+  }
+  return 2 * inside_ns >= known_ns;
 }
 
 // The names of the kernels of a process on one GPU, in the order in which they started.
@@ -259,10 +279,10 @@ std::vector<Row> step_of_ops(const Trace& trace, const Steps& steps) {
 
 Result<Steps> find_steps(const Trace& trace, const std::string& pattern) {
   if (!pattern.empty()) return steps_of_markers(trace, pattern);
-  for (const char* usual : {"^ProfilerStep#[0-9]+$", "^(execute_|step\\[)"}) {
-    SONDE_ASSIGN(Steps found, steps_of_markers(trace, usual));
-    if (!found.steps.empty()) return found;
-  }
+  SONDE_ASSIGN(Steps of_torch, steps_of_markers(trace, "^ProfilerStep#[0-9]+$"));
+  if (!of_torch.steps.empty()) return of_torch;
+  SONDE_ASSIGN(Steps of_server, steps_of_markers(trace, "^(execute_|step\\[)"));
+  if (!of_server.steps.empty() && launch_most(trace, of_server)) return of_server;
   if (trace.ops.size() != 0) return steps_of_period(trace);
   Steps numbered =
       steps_of_ranges(trace, [](const std::string& name) { return !iteration_stem(name).empty(); });

@@ -27,7 +27,8 @@ struct Steps {
 
 // The ranges of markers whose label matches `pattern`, an extended regular expression; ranges
 // inside of another step are not steps. "" takes ProfilerStep#N, else the markers of inference
-// servers (execute_..., step[...]), else the period that is detected in the kernels of each
+// servers (execute_..., step[...]; only if most of the GPUs' time was launched in them, which needs
+// `links` to be known), else the period that is detected in the kernels of each
 // process, or without operations the ranges "step 7" or "iteration_7" that the main thread goes
 // through one after the other. Needs `nesting`, and `ops` for the period.
 Result<Steps> find_steps(const Trace& trace, const std::string& pattern);

@@ -105,6 +105,32 @@ TEST(Steps, PeriodOfKernels) {
   EXPECT_NE(steps->source.find("12 kernels"), std::string::npos);
 }
 
+// 60 launches, one in 10 ns, of five kernels in turn; the first one of each turn is long.
+TEST(Steps, MarkersOfServersCountIfMostIsLaunchedInThem) {
+  using R = TraceBuilder::Api;
+  const auto first_of = [](const Ranges& ranges) {
+    TraceBuilder rows;
+    for (const R& range : ranges) rows.add(range);
+    for (int64_t at = 0; at < 600; at += 10) {
+      const int launch = rows.add(R{"cuda_runtime", "cudaLaunchKernel", at, at + 1});
+      const int64_t lasts = at % 50 == 0 ? 6 : 1;
+      rows.add(TraceBuilder::Op{"k" + std::to_string(at % 50), at + 3, at + 3 + lasts, launch});
+      const int other = rows.add(R{"cuda_runtime", "cudaLaunchKernel", at, at + 1, 9, 9});
+      rows.add(TraceBuilder::Op{"other", at + 3, at + 9, other, 1});
+    }
+    const auto steps = find_steps(rows.build(), "");
+    return steps.ok() && !steps->steps.empty() ? steps->steps[0].name : "none";
+  };
+  EXPECT_EQ(first_of({}), "period 1");
+  EXPECT_EQ(first_of({R{"", "execute_model", 0, 600, 1, 1, "roctx"}}), "execute_model");
+  EXPECT_EQ(first_of({R{"", "execute_setup", 0, 100, 1, 1, "roctx"}}), "period 1");
+  Ranges graphs;  // few launches, most of the time
+  for (int64_t at = 0; at < 600; at += 50) {
+    graphs.push_back(R{"", "execute_graph", at, at + 9, 1, 1, "roctx"});
+  }
+  EXPECT_EQ(first_of(graphs), "execute_graph");
+}
+
 TEST(Steps, ThePeriodIsTheShortest) {
   for (const size_t period : {2u, 3u, 5u, 7u, 8u, 30u}) {
     std::vector<NameId> sequence(20 * period + 24);

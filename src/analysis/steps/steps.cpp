@@ -426,9 +426,9 @@ trace::Request needs(const Parameters&) {
 
 constexpr const char* kDefinition =
     "steps: one row for each step of the program: the ranges of markers that --step matches, else "
-    "ProfilerStep#N, else the ranges of inference servers, else a sequence of kernels that "
-    "repeats, on the first GPU of each process that has one: what runs before, between and after "
-    "its repeats is no step. Time is from the step's start to its end on the CPU (for a sequence "
+    "ProfilerStep#N, else the ranges of inference servers if most of the GPUs' time was launched "
+    "in them, else a sequence of kernels that repeats, on the first GPU of each process that has "
+    "one: what runs before, between and after its repeats is no step. Time is from the step's start to its end on the CPU (for a sequence "
     "of kernels, on the GPU); steps that the window cuts are left out. Of median is Time in "
     "percent of the median of all. GPU busy is the union of the operations that calls of the step "
     "launched, whenever they ran, on each GPU, added up. Data loading is the time of the step's "
