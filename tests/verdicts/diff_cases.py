@@ -56,6 +56,15 @@ class Diff(Verdict):
         self.assertIn("the first step of A", verdict)
         self.assertIn("the first step of B", verdict)
 
+    def test_steps_of_two_kinds(self):
+        """The same work with and without markers of its steps."""
+        unmarked = training(30)
+        unmarked.events = [one for one in unmarked.events if not one["name"].startswith("ProfilerStep")]
+        verdict, told = self.verdict(training(30), unmarked)
+        self.assertNotIn("a step takes", verdict)
+        self.assertIn("steps are not compared: those of A are markers, those of B kernels that repeat",
+                      told["notes"])
+
     def test_a_kernel_renamed(self):
         """"gemm" is called "gemm_v2" in B, between the same kernels, and takes 100 us less."""
         _, told = self.verdict(training(10), training(10, name="gemm_v2", kernel_us=300))

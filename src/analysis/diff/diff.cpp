@@ -58,9 +58,17 @@ struct Sides {
   const trace::Trace& a;
   const trace::Trace& b;
   std::optional<StepTimes> steps_a, steps_b;
+  std::string note;  // why steps of both are not compared
   Sides(const trace::Trace& in_a, const trace::Trace& in_b)
       : a(in_a), b(in_b), steps_a(step_times(in_a)), steps_b(step_times(in_b)) {
-    if (!steps_a || !steps_b || steps_a->of_device != steps_b->of_device) {
+    if (steps_a && steps_b && steps_a->of_device != steps_b->of_device) {
+      const auto kind = [](const StepTimes& steps) {
+        return steps.of_device ? "kernels that repeat" : "markers";
+      };
+      note = fmt::format("steps are not compared: those of A are {}, those of B {}", kind(*steps_a),
+                         kind(*steps_b));
+    }
+    if (!steps_a || !steps_b || !note.empty()) {
       steps_a.reset();
       steps_b.reset();
     }
@@ -314,6 +322,7 @@ report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
   add_operators(a, false, operators);
   add_operators(b, true, operators);
   const Sides sides(a, b);
+  if (!sides.note.empty()) report.notes.push_back(sides.note);
   report.sections.push_back(wall_section(sides));
   report.sections.push_back(names_section(sides, "operations", "Kernels, copies and memsets",
                                           "Neither trace has device operations.", operations));
