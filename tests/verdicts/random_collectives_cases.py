@@ -1,7 +1,7 @@
 """Random jobs: clocks, groups, arrivals and transfers are drawn, and so is the rank that is late."""
 import random
 
-from collectives_cases import Job
+from job import Job
 from verdict import Verdict
 
 
