@@ -40,7 +40,7 @@ static int sonde_looked_up;
 
 /* Runs at the first call. It leaves a note in the object file that says where `sonde_found` is:
  * `sonde record --pid` sets it in a running program and clears it when the recording ends. */
-__attribute__((noinline, unused)) static const struct sonde_functions* sonde_look_up(void) {
+__attribute__((noinline, unused)) static void sonde_look_up(void) {
 #if defined(__x86_64__) && defined(__ELF__)
   __asm__ volatile(
       ".pushsection .note.sonde,\"a\",@note\n\t"
@@ -58,13 +58,14 @@ __attribute__((noinline, unused)) static const struct sonde_functions* sonde_loo
   const struct sonde_functions* functions = get != NULL ? get() : NULL;
   if (functions != NULL) __atomic_store_n(&sonde_found, functions, __ATOMIC_RELAXED);
   __atomic_store_n(&sonde_looked_up, 1, __ATOMIC_RELEASE);
-  return __atomic_load_n(&sonde_found, __ATOMIC_RELAXED);
 }
 
 /* NULL while the program is not being recorded. That may change at any time: call this once and
  * use the result for one operation. */
 static inline const struct sonde_functions* sonde_api(void) {
-  if (__atomic_load_n(&sonde_looked_up, __ATOMIC_ACQUIRE) == 0) return sonde_look_up();
+  if (__builtin_expect(__atomic_load_n(&sonde_looked_up, __ATOMIC_ACQUIRE) == 0, 0)) {
+    sonde_look_up();
+  }
   return __atomic_load_n(&sonde_found, __ATOMIC_RELAXED);
 }
 
