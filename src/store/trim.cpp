@@ -81,6 +81,7 @@ class Trimming {
                 std::unordered_set<int64_t>& used);
   Result<bool> can_thin_strings();
   Status define(const char* kind);
+  Status limit_processes();
 
   Database& in_;
   Database& out_;
@@ -284,6 +285,18 @@ Status Trimming::define(const char* kind) {
       std::string_view(kind));
 }
 
+// As in a part of a recording: what a program did before and after the window would be idle time.
+Status Trimming::limit_processes() {
+  SONDE_ASSIGN(const bool has_processes, out_.has_table("sonde_process"));
+  if (!has_processes) return ok_status();
+  SONDE_ASSIGN(auto limit, out_.prepare("UPDATE sonde_process SET start_ns = max(start_ns, ?1), "
+                                        "end_ns = min(end_ns, ?2) "
+                                        "WHERE start_ns < ?2 AND ifnull(end_ns, ?2) > ?1"));
+  limit.bind(1, window_.start_ns);
+  limit.bind(2, window_.end_ns);
+  return limit.run();
+}
+
 Status Trimming::write(const std::string& origin) {
   SONDE_TRY(
       out_.exec("PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY;"
@@ -298,6 +311,7 @@ Status Trimming::write(const std::string& origin) {
       if (table.name == name) SONDE_TRY(copy_used(table));
     }
   }
+  SONDE_TRY(limit_processes());
   SONDE_TRY(define("index"));
   SONDE_TRY(define("view"));
   SONDE_ASSIGN(const bool facts, out_.has_table("rocpd_metadata"));

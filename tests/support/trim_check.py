@@ -62,7 +62,15 @@ def main(whole_path, trimmed_path, start, end):
         if table in tables(whole):
             same(table, f"SELECT * FROM {table} WHERE time_ns >= {low} AND time_ns < {high}",
                  f"SELECT * FROM {table}")
-    for table in ("sonde_process", "sonde_thread", "sonde_device", "sonde_queue", "sonde_drop", "sonde_note",
+    if "sonde_process" in tables(whole):
+        overlaps = f"start_ns < {high} AND ifnull(end_ns, {high}) > {low}"
+        same("sonde_process",
+             f"SELECT id, pid, iif({overlaps}, max(start_ns, {low}), start_ns), "
+             f"iif({overlaps}, min(end_ns, {high}), end_ns) FROM sonde_process",
+             "SELECT id, pid, start_ns, end_ns FROM sonde_process")
+        others = "SELECT ppid, command, rank, exit FROM sonde_process"
+        same("sonde_process", others, others)
+    for table in ("sonde_thread", "sonde_device", "sonde_queue", "sonde_drop", "sonde_note",
                   "sonde_clock_snapshot"):
         if table in tables(whole):
             same(table, f"SELECT * FROM {table}")

@@ -344,6 +344,40 @@ class Collectives(JobVerdict):
         self.assertEqual(self.told(job.ranks[0])["time_facts"]["verdict"], "waiting or transfer")
         self.assertEqual(self.told(*job.ranks)["time_facts"]["verdict"], "transfer")
 
+    def both_ways(self, numbered):
+        """Rank 0 sends to 1, which has waited 900 us, and then the other way round."""
+        job = Job([0, 0])
+        for i in range(40):
+            t = 10_000 * i
+            for sender, begin in ((0, t), (1, t + 5000)):
+                for rank, kind, after in ((sender, "send", 900), (1 - sender, "recv", 0)):
+                    job.ranks[rank].collective(kind, begin + after, 960 - after, [0, 1], group="pp",
+                                               number=2 * i + (begin > t) if numbered else None)
+            job.collective([t + 8000] * 2, t + 8100, group="dp", number=i if numbered else None)
+        return job
+
+    def test_a_send_is_no_pair_of_a_send(self):
+        """That both ranks have as many sends and receives makes the forward ones no pairs of the backward
+        ones: nothing is told of their skew, and none is left out for want of a partner."""
+        for numbered in (False, True):
+            for told in self.each_way(self.both_ways(numbered)):
+                self.assertEqual([row["op"] for row in told["collectives"]], ["allreduce"])
+                self.assertEqual({row["part"]: row["time_ns"] for row in told["time"]},
+                                 {"waiting or transfer": 80 * 1_020_000, "transfer": 80 * 100_000})
+                self.assertNotIn("left out", " ".join(told.get("notes", [])))
+
+    def test_waiting_for_a_rank_that_is_not_there(self):
+        """Rank 3 of 4 is 5 ms late each time. Without its file, nobody knows whether that is waiting."""
+        job = Job([0] * 4)
+        for i in range(20):
+            t = 1000 + 9000 * i
+            job.collective([t, t, t, t + 5000], t + 5250, number=i)
+        self.assert_late(self.told(*job.ranks), 3, 20)
+        told = self.told(*job.ranks[:3])
+        self.assertEqual(told["time_facts"]["verdict"], "waiting or transfer")
+        self.assertRegex(told["time_facts"]["late"], "^no rank of those in the files is late")
+        self.assertIn("3 of the 4 ranks", " ".join(told["notes"]))
+
     def pipeline(self, compute, received):
         """Rank 1 receives from rank 0 and comes to the allreduce with rank 2 after it has computed."""
         ranks = [Trace(rank=rank, world=3, process=100 + rank) for rank in range(3)]

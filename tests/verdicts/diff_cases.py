@@ -131,3 +131,26 @@ class Diff(Verdict):
         """B has nothing: it has no figures."""
         verdict, _ = self.verdict(training(10), Trace())
         self.assertEqual(verdict, "one of the traces has no events")
+
+    def test_more_calls_a_step_in_fewer_steps(self):
+        """A launches `extra` once in each of 20 steps, B three times in each of 5."""
+        def job(steps, times):
+            trace = training(steps)
+            for i in range(steps):
+                for k in range(times):
+                    trace.kernel("extra", 1000 * i + 750 + 60 * k, 50, launched=1000 * i + 40 + k)
+            return trace
+        _, told = self.verdict(job(20, 1), job(5, 3))
+        self.assertEqual(self.changes(told)["extra"], "increased")
+
+    def test_two_of_five_steps_are_no_warm_up(self):
+        """In B, two of every five steps take 5 ms, the first one among them: the median is that of A."""
+        slow, at = Trace(), 0
+        for i in range(25):
+            lasts = 5000 if i % 5 < 2 else 1000
+            slow.step(i, at, lasts)
+            slow.kernel("gemm", at + 100, lasts - 200, launched=at + 10)
+            at += lasts
+        verdict, _ = self.verdict(training(20), slow)
+        self.assertIn("(2.600 times as long in the mean)", verdict)
+        self.assertNotIn("warm-up", verdict)

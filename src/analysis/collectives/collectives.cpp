@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "analysis/quantile.h"
 #include "analysis/totals.h"
@@ -197,8 +198,14 @@ std::string late_text(const Answer& answer) {
   }
   if (late.empty()) {
     const std::string once = once_late(answer);
-    return once.empty() ? "no rank is late: none comes last in most collectives of a group"
-                        : "no rank is late in most collectives of a group" + once;
+    const bool lacks_ranks =
+        std::any_of(instances.begin(), instances.end(), [&](const Instance& one) {
+          return std::cmp_less(one.parts.size(), ranks_of(answer.all, one));
+        });
+    const char* whom = lacks_ranks ? "no rank of those in the files" : "no rank";
+    return once.empty()
+               ? fmt::format("{} is late: none comes last in most collectives of a group", whom)
+               : fmt::format("{} is late in most collectives of a group{}", whom, once);
   }
   const Lateness& first = late.front();
   std::string text = fmt::format(
@@ -329,20 +336,21 @@ const char* const kCollectivesDefinition =
     "elements x bytes of their type.\n\n"
     "Ranks are the processes of a file, or several files given together; a process that "
     "communicates on several GPUs is a rank for each (GPU). Their collectives are matched by "
-    "group, number and operation. Where the file does not number them, the longest common run of "
-    "operations and sizes gives the offset of the clocks, and collectives that end together belong "
-    "together; collectives that not all ranks of a group have are left out, and a note says how "
-    "many. Ranks that share less than half in a row are not matched.\n\n"
-    "Clocks: no rank leaves an allreduce, allgather, reducescatter, alltoall or barrier before all "
-    "have arrived, so its ends coincide, and the median distance of ends is how far a rank's clock "
-    "is ahead (Clock ahead). That is solved for all ranks that share such collectives, directly or "
-    "through others (Clock group, ahead of its first rank); ranks of different groups have no "
-    "common clock and are not compared. The root of a broadcast may leave long before the others, "
-    "one of a reduce long after, a sender at once: these set no clock. Starts are then compared "
-    "with an uncertainty: the largest of 1 us, the distance within which 90 % of the ends lie, and "
-    "a tenth of the transfer, of which no more than 20 us count (a quarter of all of it if fewer "
-    "than four collectives set the clock). Only a constant difference is removed: a clock that "
-    "drifts shows in the distance of the ends.\n\n"
+    "group, number and operation; a send or a receive is not, since nothing says which two belong "
+    "together. Where the file does not number them, the longest common run of operations and "
+    "sizes gives the offset of the clocks, and collectives that end together belong together; "
+    "collectives that not all ranks of a group have are left out, and a note says how many. Ranks "
+    "that share less than half in a row are not matched.\n\n"
+    "Clocks: no rank leaves an allreduce, allgather, reducescatter, alltoall or barrier before "
+    "all have arrived, so its ends coincide, and the median distance of ends is how far a rank's "
+    "clock is ahead (Clock ahead). That is solved for all ranks that share such collectives, "
+    "directly or through others (Clock group, ahead of its first rank); ranks of different groups "
+    "have no common clock and are not compared. The root of a broadcast may leave long before the "
+    "others, one of a reduce long after, a sender at once: these set no clock. Starts are then "
+    "compared with an uncertainty: the largest of 1 us, the distance within which 90 % of the "
+    "ends lie, and a tenth of the transfer, of which no more than 20 us count (a quarter of all "
+    "of it if fewer than four collectives set the clock). Only a constant difference is removed: "
+    "a clock that drifts shows in the distance of the ends.\n\n"
     "Latency is the shortest duration over the ranks, since the rank that comes last does not "
     "wait; the table has its median, and Total their sum. Algorithm GB/s is bytes / Total, 1 GB = "
     "10^9 bytes. Bus GB/s is that times 2(n-1)/n for allreduce, (n-1)/n for allgather, "
@@ -352,27 +360,28 @@ const char* const kCollectivesDefinition =
     "of two: another group may have other links) if it has four collectives or more; Slow counts "
     "those at less than half the usual rate. A link that is slow all the time is usual here: "
     "compare Bus GB/s with what the link can do.\n\n"
-    "Waited adds up, for each rank, the last start in a collective - its own, if that is more than "
-    "the uncertainty; waits count in their group only. In a broadcast, a reduce, a send or any "
-    "other that can be left early, only starts before its own end count, and no rank is last if "
-    "one has left before. A rank comes last if it alone does, by more than the uncertainty: a tie "
-    "counts for no rank. Late adds up how much later it came than the rank before it, which is "
-    "what being on time would save, and Others waited what all others waited then. The rank that "
-    "is late comes last in at least 60 % of the collectives of one of its groups, and itself waits "
-    "for others less than three quarters of the time that it is late: a rank that is late because "
-    "it waited for a third rank does not count, nor does one that, since the group last left a "
-    "collective together, spent so long in others that are not matched or not compared (a receive) "
-    "that they may be why. Where nobody is late that often, but most waiting is in one collective, "
-    "Late says who came last to that, and for whom that rank had waited since all ranks of the "
-    "collective last left one together, if that is three quarters of its lateness.\n\n"
+    "Waited adds up, for each rank, the last start in a collective - its own, if that is more "
+    "than the uncertainty; waits count in their group only. In a broadcast, a reduce, a send or "
+    "any other that can be left early, only starts before its own end count, and no rank is last "
+    "if one has left before. A rank comes last if it alone does, by more than the uncertainty: a "
+    "tie counts for no rank. Late adds up how much later it came than the rank before it, which "
+    "is what being on time would save, and Others waited what all others waited then. The rank "
+    "that is late comes last in at least 60 % of the collectives of one of its groups, and itself "
+    "waits for others less than three quarters of the time that it is late: a rank that is late "
+    "because it waited for a third rank does not count, nor does one that, since the group last "
+    "left a collective together, spent so long in others that are not matched or not compared (a "
+    "receive) that they may be why. Where nobody is late that often, but most waiting is in one "
+    "collective, Late says who came last to that, and for whom that rank had waited since all "
+    "ranks of the collective last left one together, if that is three quarters of its lateness.\n\n"
     "Waiting, slow links and transfers: the time of collectives of all ranks. Waiting is the time "
-    "before the last start; slow link is how much longer a slow transfer takes than a usual one of "
-    "its class; with one rank alone that is waiting or a slow link. For collectives whose other "
-    "ranks are missing, not matched or not compared, the rest is waiting or transfer; for all "
-    "others it is transfer, which can only be hidden behind computation or made smaller.\n\n"
-    "Collectives by what took their time: transfer if the skew is at most a third of the time from "
-    "its first start to its last end, skew if at least two thirds, else mixed; inconclusive if the "
-    "clocks fit no better than to a third of it, or there is no common clock (then its time is the "
-    "longest duration).\n";
+    "before the last start; slow link is how much longer a slow transfer takes than a usual one "
+    "of its class; with one rank alone that is waiting or a slow link. For collectives whose "
+    "other ranks are missing (any of them), not matched or not compared, the rest is waiting or "
+    "transfer; for all others it is transfer, which can only be hidden behind computation or made "
+    "smaller.\n\n"
+    "Collectives by what took their time: transfer if the skew is at most a third of the time "
+    "from its first start to its last end, skew if at least two thirds, else mixed; inconclusive "
+    "if the clocks fit no better than to a third of it, or there is no common clock (then its "
+    "time is the longest duration).\n";
 
 }  // namespace sonde::analysis

@@ -90,6 +90,10 @@ void match_by_order(const Collectives& all, const std::string& name, const Group
 Matched match_collectives(const Collectives& collectives) {
   std::map<std::string, Group> groups;
   for (size_t i = 0; i < collectives.list.size(); ++i) {
+    // Sends and receives are between two ranks, which nothing tells: that all of a group have as
+    // many in the same order does not make them pairs.
+    const std::string& op = collectives.list[i].op;
+    if (op == "send" || op == "recv") continue;
     groups[collectives.list[i].group][collectives.list[i].member].push_back(i);
   }
   Matched matched;
@@ -101,6 +105,11 @@ Matched match_collectives(const Collectives& collectives) {
           "several groups share it",
           name, told, group.size()));
       continue;
+    }
+    if (group.size() > 1 && static_cast<int64_t>(group.size()) < told) {
+      matched.left_out.push_back(
+          fmt::format("{} of the {} ranks of group '{}' are in the files: the others may be late",
+                      group.size(), told, name));
     }
     bool is_numbered = true;
     for (const auto& [member, rows] : group) {

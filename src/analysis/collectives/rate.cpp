@@ -3,6 +3,7 @@
 #include <bit>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "analysis/collectives/collectives.h"
 
@@ -68,7 +69,9 @@ std::vector<bool> may_hide_waits(const Collectives& all, const Matched& matched)
   std::vector<bool> hides;
   for (const Collective& one : all.list) hides.push_back(one.group_size != 1);
   for (const Instance& instance : matched.instances) {
-    if (!instance.is_compared) continue;
+    // Those who are there may all have waited for one that is not in the files.
+    const bool is_whole = std::cmp_equal(ranks_of(all, instance), instance.parts.size());
+    if (!instance.is_compared || !is_whole) continue;
     for (const size_t part : instance.parts) hides[part] = false;
   }
   return hides;

@@ -92,9 +92,14 @@ std::string steps_text(const Sides& sides) {
       fmt::format("; a step takes {} times as long, {} in the median of {} and {} in that of {}",
                   ratio_text(b.median_ns, a.median_ns), format_duration(a.median_ns), a.count,
                   format_duration(b.median_ns), b.count);
-  constexpr int64_t kWarmUp = 3;
+  constexpr double kOther = 1.2;  // a ratio that the median does not tell
+  const double means = b.mean_ns / a.mean_ns;
+  const double medians = static_cast<double>(b.median_ns) / static_cast<double>(a.median_ns);
+  if (means > kOther * medians || medians > kOther * means) {
+    text += fmt::format(" ({:.3f} times as long in the mean)", means);
+  }
   for (const auto& [name, times] : {std::pair("A", a), std::pair("B", b)}) {
-    if (times.first_ns <= kWarmUp * times.median_ns) continue;
+    if (!times.has_warm_up) continue;
     text += fmt::format("; the first step of {} takes {}, as in a warm-up", name,
                         format_duration(times.first_ns));
   }
@@ -171,7 +176,7 @@ const char* change_of(const Sides& sides, int64_t calls_a, int64_t calls_b) {
   if (calls_a == 0) return "added";
   if (calls_b == 0) return "removed";
   if (calls_a * sides.count_b() == calls_b * sides.count_a()) return "unchanged";
-  return calls_a < calls_b ? "increased" : "decreased";
+  return calls_a * sides.count_b() < calls_b * sides.count_a() ? "increased" : "decreased";
 }
 
 report::Section names_section(const Sides& sides, const char* key, const char* title,
@@ -350,9 +355,10 @@ const char* const kDiffDefinition =
     "of the first table to Explained.\n\n"
     "Steps: where both traces have three or more of the same kind (sonde breakdown --per step), "
     "the verdict says how much longer the median step takes, which depends neither on the number "
-    "of steps nor on a warm-up; it mentions a first step of more than three times the median. In a "
-    "file of several ranks, their clocks are first aligned by their collectives, as in sonde "
-    "collectives.\n\n"
+    "of steps nor on a warm-up. It mentions a first step of more than three times the median, unless "
+    "one in twenty of the others takes as long, and the ratio of the means (without such first "
+    "steps) where it is more than a fifth from that of the medians. In a file of several ranks, "
+    "their clocks are first aligned by their collectives, as in sonde collectives.\n\n"
     "Kernels and Operators: joined by name. Added and removed are those that only B, and only A, "
     "has; increased, decreased and unchanged are by the number of calls, per step if the traces "
     "have steps. Kernels may have been renamed if one that only A has and one that only B has "

@@ -33,6 +33,8 @@ std::vector<int64_t> clock_offsets(const trace::Trace& trace);
 // Steps of the process that has most; nullopt for less than three.
 struct StepTimes {
   int64_t count = 0, first_ns = 0, median_ns = 0;
+  double mean_ns = 0;        // of those after a warm-up
+  bool has_warm_up = false;  // the first ones take far longer, and hardly any other
   bool of_device = false;
 };
 std::optional<StepTimes> step_times(const trace::Trace& trace);

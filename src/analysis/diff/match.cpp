@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "analysis/collectives/collectives.h"
@@ -15,6 +14,8 @@ namespace {
 using trace::NameId;
 
 constexpr size_t kFewSteps = 3;
+constexpr int64_t kWarmUp = 3;    // medians that a step of a warm-up takes at least
+constexpr int64_t kFewLong = 20;  // one in so many of the other steps may take as long
 
 // A kernel by the company it keeps: who runs before it and after it on its queue, most often. Names
 // that only one side has are all the same here.
@@ -99,7 +100,15 @@ std::optional<StepTimes> step_times(const trace::Trace& trace) {
     }
     times.count = static_cast<int64_t>(durations.size());
     times.first_ns = durations.front();
-    times.median_ns = median(durations);
+    std::vector<int64_t> sorted = durations;
+    times.median_ns = median(sorted);
+    const auto is_long = [&](int64_t ns) { return ns > kWarmUp * times.median_ns; };
+    const auto first = std::find_if_not(durations.begin(), durations.end(), is_long);
+    const auto others = std::count_if(first, durations.end(), is_long);
+    times.has_warm_up = is_long(times.first_ns) && others * kFewLong <= times.count;
+    const auto from = times.has_warm_up ? first : durations.begin();
+    times.mean_ns = static_cast<double>(std::accumulate(from, durations.end(), int64_t{0})) /
+                    static_cast<double>(durations.end() - from);
   }
   times.of_device = found->of_device;
   return times.count == 0 || times.median_ns <= 0 ? std::nullopt : std::optional(times);

@@ -215,7 +215,12 @@ Pace leave_out_warm_up(trace::Trace& trace) {
   const auto found = trace::find_steps(trace, "");
   Pace pace;
   if (!found.ok() || found->steps.empty()) return pace;
-  const std::vector<trace::Step>& steps = found->steps;
+  std::vector<trace::Step> steps = found->steps;
+  if (trace.window) {
+    std::erase_if(steps, [&](const trace::Step& step) {
+      return step.time.start_ns < trace.window->start_ns || step.time.end_ns > trace.window->end_ns;
+    });
+  }
   pace.of_device = found->of_device;
   std::vector<bool> is_steady(steps.size(), true);
   for (size_t first = 0, end = 0; first < steps.size(); first = end) {

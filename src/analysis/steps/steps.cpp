@@ -12,6 +12,8 @@
 #include "analysis/operations/op_groups.h"
 #include "analysis/perf/work.h"
 #include "analysis/quantile.h"
+#include "analysis/steps/joined_names.h"
+#include "analysis/steps/period.h"
 #include "analysis/steps/step_batch.h"
 #include "analysis/steps/utilisation.h"
 #include "analysis/time/gpu_time.h"
@@ -33,11 +35,10 @@ constexpr double kSlowDeviations = 3;  // robust standard deviations above it
 constexpr double kToSigma = 1.4826;    // of the median absolute deviation of a normal distribution
 constexpr double kLimitShare = 0.1;    // of the time in which the GPUs wait for data
 
-using Shares = std::map<trace::NameId, int64_t>;  // time by label
-
 struct StepTime {
   const trace::Step* step = nullptr;
   int64_t time_ns = 0, ops = 0, busy_ns = 0;
+  int64_t usual_ns = 0;                   // the median of its process's steps
   int64_t data_ns = 0, data_idle_ns = 0;  // loading data; and no GPU of the process works
   Shares host, waits, device;             // what its thread did, waited in, and launched
   bool is_slow = false;
@@ -125,52 +126,25 @@ std::vector<int64_t> lengths_of(std::span<const StepTime> times) {
 
 int64_t median_of(std::vector<int64_t> values) { return median(values); }
 
-void mark_slow(std::vector<StepTime>& times) {
-  if (times.size() < kFewSteps) return;
-  const int64_t middle = median_of(lengths_of(times));
-  std::vector<int64_t> deviations;
-  for (const StepTime& time : times) deviations.push_back(std::abs(time.time_ns - middle));
+void mark_slow(std::span<StepTime* const> times) {
+  std::vector<int64_t> lengths, deviations;
+  for (const StepTime* time : times) lengths.push_back(time->time_ns);
+  const int64_t middle = median_of(lengths);
+  for (const int64_t length : lengths) deviations.push_back(std::abs(length - middle));
   const double sigma = kToSigma * static_cast<double>(median_of(deviations));
   const double least = std::max(static_cast<double>(middle) * kSlowShare,
                                 static_cast<double>(middle) + kSlowDeviations * sigma);
-  for (StepTime& time : times) time.is_slow = static_cast<double>(time.time_ns) > least;
+  for (StepTime* time : times) {
+    time->usual_ns = middle;
+    time->is_slow = times.size() >= kFewSteps && static_cast<double>(time->time_ns) > least;
+  }
 }
 
-// How far apart the slow ones of a process's steps are, if there are three or more and none is
-// missing between, before or after them; else 0. `slow`: their numbers, from 0.
-size_t period_of(std::span<const size_t> slow, size_t steps) {
-  if (slow.size() < 3) return 0;
-  const size_t period = slow[1] - slow[0];
-  for (size_t i = 1; i < slow.size(); ++i) {
-    if (slow[i] - slow[i - 1] != period) return 0;
-  }
-  return slow.front() < period && steps - slow.back() <= period ? period : 0;
-}
-
-// The same of all processes, if it is the same in each; else 0. A first step may be slow for
-// reasons of its own.
-size_t period_of_slow(std::span<const StepTime> times) {
-  struct Steps {
-    std::vector<size_t> slow;
-    size_t count = 0;
-  };
-  std::map<int32_t, Steps> processes;
-  for (const StepTime& time : times) {
-    Steps& steps = processes[time.step->process];
-    if (time.is_slow) steps.slow.push_back(steps.count);
-    ++steps.count;
-  }
-  size_t common = 0;
-  for (const auto& [process, steps] : processes) {
-    const std::span<const size_t> slow = steps.slow;
-    size_t period = period_of(slow, steps.count);
-    if (period == 0 && !slow.empty() && slow[0] == 0) {
-      period = period_of(slow.subspan(1), steps.count);
-    }
-    if (period <= 1 || (common != 0 && period != common)) return 0;
-    common = period;
-  }
-  return common;
+// Processes that do other work have steps of other lengths.
+void mark_slow_of_processes(std::vector<StepTime>& times) {
+  std::map<int32_t, std::vector<StepTime*>> processes;
+  for (StepTime& time : times) processes[time.step->process].push_back(&time);
+  for (const auto& [process, steps] : processes) mark_slow(steps);
 }
 
 // What grew most in one step against its usual time, and by how much.
@@ -181,6 +155,7 @@ std::pair<trace::NameId, int64_t> most_more(const StepTime& slow, std::span<cons
     if (time_ns <= most.second) continue;  // cannot be more than this
     std::vector<int64_t> usual;
     for (const StepTime& other : times) {
+      if (other.step->process != slow.step->process) continue;
       const auto found = (other.*what).find(label);
       usual.push_back(found == (other.*what).end() ? 0 : found->second);
     }
@@ -197,17 +172,20 @@ int64_t sum_of(const Shares& shares) {
 }
 
 // "DataLoader +41.2 ms", "waits +9.1 ms, of which gemm +8.0 ms".
-std::string difference(const trace::Trace& trace, const StepTime& slow,
+std::string difference(const trace::Trace& trace, const Names& names, const StepTime& slow,
                        std::span<const StepTime> times, int64_t excess_ns) {
   const auto text = [&](const std::pair<trace::NameId, int64_t>& part) {
-    const std::string& name = trace.names[part.first];
+    const auto joined = names.find(part.first);
+    const std::string& name = joined == names.end() ? trace.names[part.first] : joined->second;
     return fmt::format("{} +{}", name.empty() ? "code without a call" : name,
                        format_duration(part.second));
   };
   const auto host = most_more(slow, times, &StepTime::host);
   const auto device = most_more(slow, times, &StepTime::device);
   std::vector<int64_t> usual_waits;
-  for (const StepTime& time : times) usual_waits.push_back(sum_of(time.waits));
+  for (const StepTime& time : times) {
+    if (time.step->process == slow.step->process) usual_waits.push_back(sum_of(time.waits));
+  }
   const int64_t waits_ns = sum_of(slow.waits) - median_of(std::move(usual_waits));
   const int64_t least_ns = excess_ns / 5;
   if (slow.has_thread() && waits_ns >= least_ns && waits_ns > host.second) {
@@ -234,13 +212,23 @@ void sort_by_start(const trace::Trace& trace, std::vector<StepTime>& times) {
                    [&](const StepTime& a, const StepTime& b) { return key(a) < key(b); });
 }
 
-// Percent by which the last third is slower than the first.
+// Percent by which the last third is slower than the first. One process whose steps are longer than
+// another's is no trend.
 Value trend_of(std::span<const StepTime> times) {
   const size_t third = times.size() / 3;
   if (times.size() < 2 * kFewSteps) return std::monostate{};
-  const int64_t first = median_of(lengths_of(times.first(third)));
-  const int64_t last = median_of(lengths_of(times.last(third)));
-  return percent_of(last - first, first);
+  const int64_t middle = median_of(lengths_of(times));
+  const auto median_on_one_scale = [&](std::span<const StepTime> part) {
+    std::vector<int64_t> lengths = lengths_of(part);
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (part[i].usual_ns == middle) continue;
+      lengths[i] = std::llround(static_cast<double>(lengths[i]) * static_cast<double>(middle) /
+                                static_cast<double>(part[i].usual_ns));
+    }
+    return median_of(std::move(lengths));
+  };
+  const int64_t first = median_on_one_scale(times.first(third));
+  return percent_of(median_on_one_scale(times.last(third)) - first, first);
 }
 
 std::string data_verdict(std::span<const StepTime> times) {
@@ -262,11 +250,10 @@ std::string data_verdict(std::span<const StepTime> times) {
 }
 
 report::Chart chart_of(std::span<const StepTime> times) {
-  report::Chart chart;
-  chart.key = "steps";
-  chart.title = "Time of each step";
-  chart.x = {"Step", Kind::kInteger};
-  chart.y = {"Time", Kind::kTime};
+  report::Chart chart{.key = "steps",
+                      .title = "Time of each step",
+                      .x = {"Step", Kind::kInteger},
+                      .y = {"Time", Kind::kTime}};
   report::Series usual{"usual", {}, {}, report::Mark::kPoints, {}};
   report::Series slow{"slow", {}, {}, report::Mark::kPoints, {}};
   for (size_t i = 0; i < times.size(); ++i) {
@@ -334,10 +321,9 @@ report::Section steps_section(const trace::Trace& trace, std::span<const StepTim
                              integer("ops", "Ops"), text("slow", "Slow")});
   if (times.empty()) return section;
   add_facts(trace, times, facts, section);
-  const int64_t middle = median_of(lengths_of(times));
   for (const StepTime& time : times) {
     section.table.add_row({time.step->name, rank_of(trace, *time.step), time.time_ns,
-                           percent_of(time.time_ns, middle), time.busy_ns,
+                           percent_of(time.time_ns, time.usual_ns), time.busy_ns,
                            time.has_thread() ? Value(time.data_ns) : Value(), time.ops,
                            time.is_slow ? "slow" : ""});
   }
@@ -345,19 +331,22 @@ report::Section steps_section(const trace::Trace& trace, std::span<const StepTim
   return section;
 }
 
-report::Section slow_section(const trace::Trace& trace, std::span<const StepTime> times) {
+report::Section slow_section(const trace::Trace& trace, const Names& names,
+                             std::span<const StepTime> times) {
   report::Section section{.key = "slow", .title = "What was different in the slow steps"};
   section.table.add_columns(
       {text("step", "Step"), time("more_ns", "More than usual"), text("difference", "Most of it")});
   section.empty_text = times.size() < kFewSteps ? "Too few steps to tell which are slow."
                                                 : "No step is slower than the others.";
-  const int64_t middle = median_of(lengths_of(times));
   for (const StepTime& time : times) {
     if (!time.is_slow) continue;
-    const int64_t more_ns = time.time_ns - middle;
-    section.table.add_row({time.step->name, more_ns, difference(trace, time, times, more_ns)});
+    const int64_t more_ns = time.time_ns - time.usual_ns;
+    section.table.add_row(
+        {time.step->name, more_ns, difference(trace, names, time, times, more_ns)});
   }
-  if (const size_t period = period_of_slow(times); period != 0) {
+  std::map<int32_t, std::vector<bool>> is_slow;
+  for (const StepTime& time : times) is_slow[time.step->process].push_back(time.is_slow);
+  if (const size_t period = period_of_slow(is_slow); period != 0) {
     section.remarks.push_back(fmt::format(
         "The slow steps are {0} steps apart. Look for what happens every {0} steps: logging, a "
         "checkpoint, an optimizer's update after accumulated gradients, or a data loader with {0} "
@@ -396,17 +385,20 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   std::vector<Row> step_of(trace.ops.size(), kNone);
   if (!steps.steps.empty()) step_of = trace::step_of_ops(trace, steps);
   add_host(trace, times);
+  std::vector<Shares*> shares;
+  for (StepTime& time : times) shares.push_back(&time.host);
+  const Names names = join_numbered(trace, shares);
   add_ops(trace, step_of, times);
   facts.utilisation = utilisation_of(trace, steps, step_of, lengths_of(times));
   std::erase_if(times, [](const StepTime& time) { return time.time_ns <= 0; });
   sort_by_start(trace, times);
-  mark_slow(times);
+  mark_slow_of_processes(times);
   if (facts.batch.size == 0 && !times.empty()) {
     facts.batch = batch_of(trace, times[times.size() / 2].step->time);
   }
   report.sections.push_back(steps_section(trace, times, facts));
   if (times.empty()) return report;
-  report.sections.push_back(slow_section(trace, times));
+  report.sections.push_back(slow_section(trace, names, times));
   report::Section layers = layers_section(trace, step_of, times.size());
   if (layers.table.rows.size() > 1) report.sections.push_back(std::move(layers));
   if (!steps.source.empty()) report.notes.push_back("steps: " + steps.source);
@@ -428,28 +420,31 @@ constexpr const char* kDefinition =
     "steps: one row for each step of the program: the ranges of markers that --step matches, else "
     "ProfilerStep#N, else the ranges of inference servers if most of the GPUs' time was launched "
     "in them, else a sequence of kernels that repeats, on the first GPU of each process that has "
-    "one: what runs before, between and after its repeats is no step. Time is from the step's start to its end on the CPU (for a sequence "
-    "of kernels, on the GPU); steps that the window cuts are left out. Of median is Time in "
-    "percent of the median of all. GPU busy is the union of the operations that calls of the step "
-    "launched, whenever they ran, on each GPU, added up. Data loading is the time of the step's "
-    "own thread in ranges and frames of data loaders.\n\n"
-    "A step is slow if it takes more than 1.1 times the median, and more than the median and three "
-    "robust standard deviations (1.4826 times the median absolute deviation); of fewer than five "
-    "steps none is. Most of it names what grew most against the median of all steps: of what the "
-    "step's thread did, by the innermost call, or, where it waited for the GPU, of the operations "
-    "that the step launched; it must explain a fifth of the difference. Where the slow steps of "
-    "every process are three or more, equally far apart, a remark says how far. Last third against "
-    "the first compares the medians of both (ten steps or more).\n\n"
+    "one: what runs before, between and after its repeats is no step. Time is from the step's "
+    "start to its end on the CPU (for a sequence of kernels, on the GPU); steps that the window "
+    "cuts are left out. Of median is Time in percent of the median of its process's steps. GPU "
+    "busy is the union of the operations that calls of the step launched, whenever they ran, on "
+    "each GPU, added up. Data loading is the time of the step's own thread in ranges and frames "
+    "of data loaders.\n\n"
+    "A step is slow if it takes more than 1.1 times the median, and more than the median and "
+    "three robust standard deviations (1.4826 times the median absolute deviation), all of the "
+    "steps of its process; of fewer than five none is. Most of it names what grew most against "
+    "the median of these steps (names that differ in a number are one, as ProfilerStep#N): of "
+    "what the step's thread did, by the innermost call, or, where it waited for the GPU, of the "
+    "operations that the step launched; it must explain a fifth of the difference. Where the slow "
+    "steps of every process are three or more, equally far apart, a remark says how far. Last "
+    "third against the first compares the medians of both (ten steps or more), each time divided "
+    "by the median of its process's steps.\n\n"
     "The data loader is the limit if the GPUs of the process are idle for a tenth of the steps' "
     "time or more while the step's thread loads data. A rate is the batch size over the median "
     "step: --batch, else the first size of the input of the first convolution (images), or the "
     "number of indices that the first embedding looks up (tokens).\n\n"
-    "Model FLOP utilisation (MFU) is the time that the matrix products, convolutions and attention "
-    "that the steps launched would take at the peak of their device and type (as in sonde perf), "
-    "divided by the steps' time on all GPUs of their process. Work that is done again, as with "
-    "activation checkpointing, counts again. It needs the sizes of inputs (record_shapes=True), "
-    "and a device whose peak is known. Kernel time that MFU covers is the share of the steps' "
-    "kernel time that these operators have.\n\n"
+    "Model FLOP utilisation (MFU) is the time that the matrix products, convolutions and "
+    "attention that the steps launched would take at the peak of their device and type (as in "
+    "sonde perf), divided by the steps' time on all GPUs of their process. Work that is done "
+    "again, as with activation checkpointing, counts again. It needs the sizes of inputs "
+    "(record_shapes=True), and a device whose peak is known. Kernel time that MFU covers is the "
+    "share of the steps' kernel time that these operators have.\n\n"
     "Layers: the operations that the steps launched by the innermost nn.Module around the launch, "
     "in which those of one class (Attention_0, Attention_1) are one row.\n";
 

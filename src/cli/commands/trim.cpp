@@ -101,9 +101,10 @@ trim - Keep a part of a trace, as a smaller .rpd
 
 Writes a new .rpd with all calls, operations and values that overlap the window, and everything that
 belongs to them: links, arguments, counters, call stacks, names. What reaches beyond the window's
-edges stays whole. Processes, devices, notes, clocks and counted losses stay as they are, ids and
-the version of the schema too; secrets in command lines and notes are hidden, as in exports. A call
-that ended before the window is left out, and an operation that it launched then has no call.
+edges stays whole. Times of processes are limited to the window. Devices, notes, clocks and counted
+losses stay as they are, ids and the version of the schema too; secrets in command lines and notes
+are hidden, as in exports. A call that ended before the window is left out, and an operation that it
+launched then has no call.
 
 An existing file is not overwritten, the next free name is taken; --in-place replaces FILE itself,
 in one step and only when all has been written.

@@ -1,0 +1,94 @@
+"""What was different in a slow step, and steps of several processes."""
+from trace import Trace
+from verdict import Verdict
+
+
+class Steps(Verdict):
+    def loading(self, inside=None):
+        """20 steps of 10.5 ms: half a millisecond in the data loader (3.5 in step 7), and 10 in no call,
+        or in a numbered range `inside`."""
+        trace, at = Trace(), 0
+        for i in range(20):
+            load = 3500 if i == 7 else 500
+            trace.step(i, at, 10_000 + load)
+            trace.range("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at + 1, load)
+            if inside:
+                trace.range(f"{inside} {i}", at + load + 10, 9980)
+            trace.kernel("gemm", at + load + 200, 9000, launched=at + load + 100)
+            at += 10_000 + load
+        return trace
+
+    def assert_slow(self, trace, difference):
+        told = self.ask("steps", trace)["slow"]
+        self.assertEqual([(row["step"], row["more_ns"], row["difference"]) for row in told],
+                         [("ProfilerStep#7", 3_000_000, difference)])
+
+    def test_a_steps_own_marker_is_no_difference(self):
+        """Each step's marker has a name of its own, in which as much time passes as in any other."""
+        self.assert_slow(self.loading(),
+                         "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__ +3.00 ms")
+
+    def test_a_numbered_range_is_no_difference(self):
+        """The same for ranges within the step that have its number."""
+        self.assert_slow(self.loading("forward batch"),
+                         "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__ +3.00 ms")
+
+    def test_a_kernel_that_was_waited_for(self):
+        """The kernel of step 7 takes 3 ms more, and its thread waits for it."""
+        trace, at = Trace(), 0
+        for i in range(20):
+            lasts = 4000 if i == 7 else 1000
+            trace.step(i, at, 10_000 + lasts)
+            trace.kernel("gemm", at + 8200, lasts, launched=at + 8100)
+            trace.call("cudaDeviceSynchronize", at + 8150, lasts + 60)
+            at += 10_000 + lasts
+        self.assert_slow(trace, "waiting for the GPU +3.00 ms; on the GPU gemm +3.00 ms")
+
+    def merged(self, *traces):
+        path = self.folder / "merged.rpd"
+        self.run_sonde("merge", *self.write(*traces), "-o", path)
+        return self.ask("steps", path)["steps_facts"]
+
+    def program(self, process, steps, step_us, ahead_us=0, slow=None):
+        trace, at = Trace(process=process), ahead_us
+        for i in range(steps):
+            lasts = 2 * step_us if i == slow else step_us
+            trace.step(i, at, lasts)
+            trace.kernel("gemm", at + 10, step_us - 100, launched=at + 2)
+            at += lasts
+        return trace
+
+    def test_two_programs_with_steps_of_their_own(self):
+        """30 steps of 1 ms, and 20 of 2 ms in another process: none is slow, and none gets slower."""
+        facts = self.merged(self.program(100, 30, 1000), self.program(200, 20, 2000))
+        self.assertEqual((facts["count"], facts["slow"], facts["trend_percentage"]), (50, 0, 0))
+
+    def test_a_slow_step_of_the_faster_program(self):
+        """Step 5 of the first program takes 2 ms, as all of the second do."""
+        facts = self.merged(self.program(100, 30, 1000, slow=5), self.program(200, 20, 2000))
+        self.assertEqual((facts["count"], facts["slow"]), (50, 1))
+
+    def test_a_clock_that_is_ahead_is_no_trend(self):
+        """Two processes with steps of 1.0 and 1.2 ms; all of the second's have later time stamps."""
+        facts = self.merged(self.program(100, 30, 1000), self.program(200, 30, 1200, ahead_us=10_000_000))
+        self.assertEqual(facts["trend_percentage"], 0)
+
+    def test_a_trimmed_file_is_as_busy_as_the_window(self):
+        """The GPU is busy all the time; so it is in a part of the file that `sonde trim` makes."""
+        trace = Trace()
+        for i in range(20):
+            trace.step(i, 10_000 * i, 10_000)
+            trace.kernel("gemm", 10_000 * i + 1, 9999, launched=10_000 * i)
+        whole, part = self.folder / "whole.rpd", self.folder / "part.rpd"
+        self.run_sonde("import", *self.write(trace), "-o", whole)
+        self.run_sonde("trim", whole, "-o", part, "--from", "57ms", "--to", "73ms")
+        facts = self.ask("check", part)["check_facts"]
+        self.assertEqual(facts["wall_ns"], 30_000_000)  # what reaches beyond the window is whole
+        self.assertGreater(facts["gpu_busy_percentage"], 99)
+
+    def test_steps_of_a_window(self):
+        """Steps of 8 ms: of a window of 10 ms none is whole, of one of 24 ms two are."""
+        trace = self.program(100, 20, 8000)
+        for begin, end, whole in (("17ms", "27ms", 0), ("57ms", "81ms", 2)):
+            told = self.ask("check", trace, options=("--from", begin, "--to", end))["check_facts"]
+            self.assertEqual(told.get("steps", 0), whole)
