@@ -1,6 +1,5 @@
 #include "driver/buffers.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/kfd_ioctl.h>
 #include <sys/mman.h>

@@ -2,7 +2,6 @@
 // own.
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <vector>
 
 #include "isa/group.h"

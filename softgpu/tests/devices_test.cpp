@@ -1,6 +1,5 @@
 // What a program sees when it opens the device files itself, as libhsakmt, libdrm and rocm-smi do.
 // Runs under the launcher, on two gfx90a and a gfx906.
-#include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <libdrm/amdgpu_drm.h>

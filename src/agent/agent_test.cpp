@@ -4,7 +4,6 @@
 
 #include <sys/wait.h>
 
-#include <filesystem>
 #include <thread>
 
 namespace sonde {

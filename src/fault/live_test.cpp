@@ -9,9 +9,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <memory>
 
 #include "fault/board_file.h"
 

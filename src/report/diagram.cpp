@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "report/html.h"
-#include "report/layout.h"
 
 namespace sonde::report {
 namespace {

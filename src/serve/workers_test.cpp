@@ -2,7 +2,6 @@
 #include "serve/workers.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>

@@ -1,8 +1,5 @@
 #include "timeline/build_index.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <map>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/time.h"

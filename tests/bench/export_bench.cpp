@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <random>
 #include <string>
-#include <string_view>
 
 #include "cpu_time.h"
 #include "export/exporter.h"

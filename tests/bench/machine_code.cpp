@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "compute/executor.h"

@@ -7,7 +7,6 @@
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
 #include <libunwind.h>
-#include <pthread.h>
 #include <time.h>
 #include <ucontext.h>
 

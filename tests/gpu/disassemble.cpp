@@ -1,6 +1,5 @@
 // Reads lines of words in hexadecimal, one instruction each, and writes their assembly: what
 // tests/gpu/objdump_test.py compares with LLVM's. usage: disassemble ARCHITECTURE
-#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <vector>

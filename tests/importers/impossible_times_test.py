@@ -5,7 +5,6 @@ out, counted and told of, and every figure is that of the rest.
     impossible_times_test.py --sonde PATH [unittest options]"""
 import json
 import pathlib
-import sqlite3
 import subprocess
 import sys
 

@@ -1,17 +1,14 @@
 /* Programs that have signals and stacks of their own, each by its name. Prints what they got, which
  * is the same whether they are sampled or not; a signal more, or a stack that is overrun, shows. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>

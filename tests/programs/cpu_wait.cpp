@@ -1,7 +1,6 @@
 // Computes, sleeps, and waits for a lock and for a pipe, MILLISECONDS each, in functions of their
 // own. Prints, as JSON, the nanoseconds of wall time that each really took, and how many calls
 // ended otherwise than they do undisturbed.
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>

@@ -2,7 +2,6 @@
 // an unprivileged user would: perf (perf_event_open), ptrace (ptrace, process_vm_readv and
 // process_vm_writev), pidfd (pidfd_open). "nobody" makes it run as that user.
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

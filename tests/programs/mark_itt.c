@@ -1,7 +1,6 @@
 /* A program with two static copies of the ITT notify library, by declarations of our own: each asks
  * the collector that INTEL_LIBITTNOTIFY64 names to fill its list of functions, creates its own
  * domains, strings and counters, and uses the functions. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>

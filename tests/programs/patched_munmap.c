@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 static const char* const kNames[] = {"mmap", "munmap", "madvise"};
 enum { kCount = 3, kPage = 4096 };

@@ -1,6 +1,5 @@
 // Prints what a program can find out about itself and then ends through static destructors and
 // atexit: byte for byte the same with and without a recorder.
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,7 +9,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <set>

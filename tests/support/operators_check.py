@@ -14,7 +14,6 @@
 One line per difference; exit 1 if there is any.
 """
 
-import collections
 import json
 import sqlite3
 import sys

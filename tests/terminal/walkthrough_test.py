@@ -9,7 +9,6 @@ first 12 of a command without output. The trace comes from SONDE_SHARED; exit 77
 import argparse
 import os
 import pathlib
-import re
 import shlex
 import subprocess
 import sys

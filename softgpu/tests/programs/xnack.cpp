@@ -4,7 +4,6 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 

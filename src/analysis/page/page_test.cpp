@@ -2,7 +2,6 @@
 
 #include "analysis/analysis_test_support.h"
 #include "analysis/findings/findings.h"
-#include "report/html.h"
 
 namespace sonde::analysis {
 namespace {

@@ -1,6 +1,5 @@
 // Operators that work element by element: one operation for each element of the result, whatever
 // the function costs, 0 where values are only moved, compared or chosen, and 0 for integers.
-#include <fmt/format.h>
 
 #include "analysis/perf/models.h"
 

@@ -3,7 +3,6 @@
 // scaling by it 1. Backward: the normalised value again 2, the sums of the gradient and of its
 // product with it 3, the gradient of the input 4; with a weight 1 more for the weighted gradient,
 // 2 for the gradient of the weight and 1 for that of the bias.
-#include <fmt/format.h>
 
 #include "analysis/perf/models.h"
 

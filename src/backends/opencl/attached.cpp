@@ -3,7 +3,6 @@
 // into that table. They stay there after the recording, because queues made meanwhile have
 // profiling enabled without the program's request, which the wrappers hide.
 #include <dlfcn.h>
-#include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -8,7 +8,6 @@
 #include "cli/common.h"
 #include "cli/parser.h"
 #include "cli/settings.h"
-#include "cli/terminal.h"
 #include "metrics/collect/catalogue.h"
 #include "metrics/definitions.h"
 #include "monitor/probe.h"

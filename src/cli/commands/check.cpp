@@ -5,7 +5,6 @@
 #include "analysis/findings/findings.h"
 #include "cli/common.h"
 #include "cli/finding_names.h"
-#include "cli/terminal.h"
 #include "trace/other_tools.h"
 
 namespace sonde::cli {

@@ -13,7 +13,6 @@
 #include "cli/config_file.h"
 #include "cli/help.h"
 #include "cli/parser.h"
-#include "cli/rocprof_sys.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 

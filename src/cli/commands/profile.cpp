@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/counter_choice.h"
-#include "cli/record_summary.h"
 #include "cli/roofs.h"
 #include "cli/terminal.h"
 #include "cli/trace_name.h"

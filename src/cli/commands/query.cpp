@@ -4,7 +4,6 @@
 
 #include "cli/common.h"
 #include "cli/print_rows.h"
-#include "cli/terminal.h"
 #include "importers/import.h"
 #include "store/read_only.h"
 #include "store/reader.h"

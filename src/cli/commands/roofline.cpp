@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include "cli/common.h"
-#include "cli/terminal.h"
 #include "cli/workload_options.h"
 #include "metrics/panels.h"
 

@@ -4,7 +4,6 @@
 #include <system_error>
 
 #include "cli/common.h"
-#include "cli/terminal.h"
 #include "cli/workload_options.h"
 #include "metrics/advice.h"
 #include "metrics/roofline.h"

@@ -1,5 +1,4 @@
 // sonde start, stop and status: switch recordings that are at work, and say which there are.
-#include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/common.h"

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,7 +8,6 @@
 #include "base/new_file.h"
 #include "base/private_file.h"
 #include "cli/common.h"
-#include "cli/terminal.h"
 #include "trace/window.h"
 
 namespace sonde::cli {

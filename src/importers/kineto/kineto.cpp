@@ -1,7 +1,6 @@
 // PyTorch's traces (Kineto, in JSON), and every other trace in Chrome's JSON format.
 
 #include "importers/importer.h"
-#include "importers/input/decimal.h"
 #include "importers/input/json_windows.h"
 #include "importers/kineto/batches.h"
 #include "importers/kineto/frame.h"

@@ -5,7 +5,6 @@
 #include "base/strings.h"
 #include "importers/importer.h"
 #include "importers/input/proto_reader.h"
-#include "importers/rocprof/names.h"
 #include "importers/sink/call_table.h"
 #include "importers/xplane/space.h"
 
