@@ -176,7 +176,12 @@ class Machine {
     const Cie& cie = fde_.cie;
     if (!run_part(Cursor(cie.instructions, cie.end), UINT64_MAX)) return false;
     initial_ = rules_;
-    return run_part(Cursor(fde_.instructions, fde_.end), pc - fde_.start);
+    from_ = 0;
+    to_ = fde_.length;
+    if (!run_part(Cursor(fde_.instructions, fde_.end), pc - fde_.start)) return false;
+    rules_.from = fde_.start + from_;
+    rules_.to = fde_.start + to_;
+    return true;
   }
 
  private:
@@ -201,6 +206,7 @@ class Machine {
       }
       if (moves) {
         location += advance * fde_.cie.code_align;
+        (location > offset ? to_ : from_) = location;
         if (location > offset) return cursor.good();
       } else if (byte >> 6 == 2) {
         saved_at(low, static_cast<int64_t>(cursor.unsigned_leb()) * fde_.cie.data_align);
@@ -347,6 +353,7 @@ class Machine {
   Rules initial_;
   Rules states_[kStates];
   uint32_t depth_ = 0;
+  uint64_t from_ = 0, to_ = 0;  // offsets of the last two locations
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ struct Rules {
   Saved return_address = Saved::kUndefined;
   int64_t return_offset = 0;
   bool signal_frame = false;
+  uint64_t from = 0, to = 0;  // the addresses for which all of this holds: [from, to)
 };
 
 // A readable part of memory: a mapped module.

@@ -43,7 +43,7 @@ void take(void* argument) {
   auto& launch = *static_cast<Launch*>(argument);
   ThreadSampler& self = *launch.self;
   self.now.moment.ticks = g_agent->ticks();
-  unwind(launch.here, self.bounds, self.now.moment.stack);
+  unwind(launch.here, self.bounds, self.now.moment.stack, &self.recent);
   leave_out_ours(self.now.moment.stack);
   const StackBounds in_use = part_in_use(self.bounds, stack_pointer_of(launch.here));
   for (int tries = 1; !try_to_record(self, in_use, launch.correlation, tries < kMostTries);

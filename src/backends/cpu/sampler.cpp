@@ -100,7 +100,7 @@ void take(void* argument) {
   self.now.missed = missed;
   self.now.cost_ns = self.cost_ns;
   check_memory();
-  unwind(*interruption.context, self.bounds, self.now.moment.stack);
+  unwind(*interruption.context, self.bounds, self.now.moment.stack, &self.recent);
   walk_python(g_agent, part_in_use(self.bounds, stack_pointer_of(*interruption.context)),
               self.now.moment.python);
   if (self.python == 0) agent::store(self.python, python_state());

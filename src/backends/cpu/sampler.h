@@ -78,6 +78,7 @@ struct ThreadSampler {
   uint64_t random = 0;
   uint32_t missed = 0, cost_ns = 0;
   uint32_t has_waiting = 0;
+  RecentRules recent;
   Sample now;
   Sample waiting;  // a sample that could not be recorded when it was taken
   char packed[kPackedBytes];

@@ -45,7 +45,9 @@ uint64_t key_of(uint64_t pc) {
   return (pc & 0xffffffffffff) | uint64_t{agent::load(g_generation)} << 48;
 }
 
-Remembered& place_of(uint64_t key) { return g_remembered[(key * 0x9FB21C651E98DF25) >> (64 - 15)]; }
+uint64_t hash_of(uint64_t key, int bits) { return (key * 0x9FB21C651E98DF25) >> (64 - bits); }
+
+Remembered& place_of(uint64_t key) { return g_remembered[hash_of(key, 15)]; }
 
 bool recall(uint64_t key, Row& row) {
   const Remembered& place = place_of(key);
@@ -61,6 +63,32 @@ void remember(uint64_t key, const Row& row) {
   memcpy(&word, &row, sizeof word);
   agent::store(place.row, word);
   agent::store(place.check, key ^ word);
+}
+
+// Aligned blocks of these sizes that one rule covers are remembered as a whole: a sample interrupts
+// a large function, such as an interpreter's loop, at a new instruction each time.
+constexpr uint64_t kBlocks[] = {4096, 256};
+
+// Differs from all keys of instructions, whose bit 47 is 0, and of blocks of another size.
+uint64_t block_key_of(uint64_t pc, uint64_t bytes) {
+  return key_of((pc & ~(bytes - 1)) + bytes / 256) | uint64_t{1} << 47;
+}
+
+bool recall_around(uint64_t pc, Row& row) {
+  for (const uint64_t bytes : kBlocks) {
+    if (recall(block_key_of(pc, bytes), row)) return true;
+  }
+  return false;
+}
+
+bool remember_around(uint64_t pc, const Rules& rules, const Row& row) {
+  for (const uint64_t bytes : kBlocks) {
+    const uint64_t begin = pc & ~(bytes - 1);
+    if (begin < rules.from || begin + bytes > rules.to) continue;
+    remember(block_key_of(pc, bytes), row);
+    return true;
+  }
+  return false;
 }
 
 // Reads the thread's stack: directly where it is known to be mapped, else by a system call that
@@ -119,8 +147,8 @@ constexpr int kGregOfDwarf[kRegisters] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, RE
 
 class Walk {
  public:
-  Walk(const ucontext_t& context, const StackBounds& bounds, Stack& stack)
-      : memory_(part_in_use(bounds, stack_pointer_of(context))), stack_(stack) {
+  Walk(const ucontext_t& context, const StackBounds& bounds, Stack& stack, RecentRules* recent)
+      : memory_(part_in_use(bounds, stack_pointer_of(context))), stack_(stack), recent_(recent) {
     for (uint32_t i = 0; i < kRegisters; ++i) {
       registers_[i] = static_cast<uint64_t>(context.uc_mcontext.gregs[kGregOfDwarf[i]]);
     }
@@ -166,6 +194,7 @@ class Walk {
 
  private:
   Row row_of(uint64_t address);
+  Row known_row_of(uint64_t address);
   bool step(const Row& row, uint64_t address);
   bool step_in_full(const Row& row, uint64_t address);
   bool step_signal();
@@ -187,6 +216,7 @@ class Walk {
 
   Memory memory_;
   Stack& stack_;
+  RecentRules* const recent_ = nullptr;
   uint64_t registers_[kRegisters];
   uint32_t known_;
   bool exact_ = true;  // the pc is that of the next instruction, not a return address
@@ -223,9 +253,29 @@ Row row_from(const Rules& rules, uint32_t module) {
 }
 
 Row Walk::row_of(uint64_t address) {
+  if (recent_ == nullptr || exact_) return known_row_of(address);
+  const uint64_t key = key_of(address), place = hash_of(key, 6);
+  Row row;
+  if (recent_->keys[place] == key) {
+    memcpy(&row, &recent_->rows[place], sizeof row);
+  } else {
+    row = known_row_of(address);
+    if (row.module != 0) {
+      recent_->keys[place] = key;
+      memcpy(&recent_->rows[place], &row, sizeof row);
+    }
+  }
+  return row;
+}
+
+Row Walk::known_row_of(uint64_t address) {
   const uint64_t key = key_of(address);
   Row row = {};
   if (recall(key, row)) return row;
+  if (recall_around(address, row)) {
+    if (!exact_) remember(key, row);  // a call is met again
+    return row;
+  }
   row.module = module_of(address);
   if (row.module != 0) {
     const Module& module = module_at(static_cast<uint32_t>(row.module));
@@ -233,7 +283,8 @@ Row Walk::row_of(uint64_t address) {
     if (module.section.header != nullptr && find_rules(module.section, address, rules)) {
       row = row_from(rules, static_cast<uint32_t>(row.module));
     }
-    remember(key, row);  // not cached for JIT code, which may change
+    // Not cached for JIT code, which may change.
+    if (!remember_around(address, rules, row) || !exact_) remember(key, row);
   }
   return row;
 }
@@ -365,8 +416,9 @@ StackBounds part_in_use(const StackBounds& bounds, uint64_t stack_pointer) {
   return {stack_pointer, bounds.high};
 }
 
-void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack) {
-  Walk(context, bounds, stack).run();
+void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack,
+            RecentRules* recent) {
+  Walk(context, bounds, stack, recent).run();
 }
 
 void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack) {

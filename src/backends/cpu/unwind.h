@@ -36,7 +36,16 @@ struct Stack {
   Frame frames[wire::kMaxFrames];
 };
 
-void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack);
+// The rules of a thread's latest callers, side by side: in the table of all threads each lies in
+// another page, most of which have left the caches when the next sample is taken.
+struct RecentRules {
+  static constexpr uint32_t kCount = 64;
+  uint64_t keys[kCount], rows[kCount];
+};
+
+// `recent` belongs to the calling thread, or is nullptr.
+void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack,
+            RecentRules* recent = nullptr);
 
 // The stack of another thread, which is blocked in the kernel, from the two registers that the
 // kernel shows. All memory is read by system calls. If a function's rule needs rbp before an inner

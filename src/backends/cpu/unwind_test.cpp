@@ -26,9 +26,31 @@
 #include "backends/cpu/eh_frame.h"
 #include "backends/cpu/modules.h"
 
+// A function of 20,000 bytes whose frame grows and shrinks at places that are not aligned.
+extern "C" void sonde_test_large();
+asm(R"(
+.text
+.globl sonde_test_large
+sonde_test_large:
+.cfi_startproc
+.skip 5001, 0x90
+.cfi_def_cfa_offset 24
+.skip 1199, 0x90
+.cfi_def_cfa_offset 48
+.skip 9000, 0x90
+.cfi_remember_state
+.cfi_def_cfa_offset 8
+.skip 300, 0x90
+.cfi_restore_state
+.skip 4500, 0x90
+.cfi_endproc
+)");
+
 namespace sonde::cpu {
 
 namespace {
+
+constexpr uint64_t kLargeBytes = 20000;
 
 struct Both {
   std::vector<uint64_t> ours, glibcs;
@@ -39,11 +61,12 @@ struct Both {
 // taken at different places in it.
 [[gnu::noinline]] Both take(const StackBounds& bounds) {
   static Stack stack;
+  static RecentRules recent;
   ucontext_t context;
   void* addresses[wire::kMaxFrames + 1];
   const int count = backtrace(addresses, wire::kMaxFrames + 1);
   getcontext(&context);
-  unwind(context, bounds, stack);
+  unwind(context, bounds, stack, &recent);
   Both both;
   both.flags = stack.flags;
   for (uint32_t i = 1; i < stack.count; ++i) both.ours.push_back(stack.frames[i].address + 1);
@@ -260,6 +283,28 @@ TEST_F(UnwindTest, RememberedAndForgottenGiveTheSame) {
   nested(10, g_bounds);
   EXPECT_EQ(g_taken.glibcs, g_taken.ours);
   EXPECT_EQ(first.size(), g_taken.ours.size());
+}
+
+// Blocks of instructions are remembered as a whole, where one rule covers them.
+TEST_F(UnwindTest, EachInstructionOfALargeFunctionHasItsRule) {
+  static Stack stack;
+  const auto begin = reinterpret_cast<uint64_t>(&sonde_test_large);
+  const Section& section = module_at(module_of(begin)).section;
+  uint64_t words[64] = {};
+  ucontext_t context = {};
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(words));
+  for (uint64_t step = 0; step < kLargeBytes; ++step) {
+    const uint64_t pc = begin + step * 4099 % kLargeBytes;
+    Rules rules;
+    ASSERT_TRUE(find_rules(section, pc, rules));
+    ASSERT_TRUE(rules.from <= pc && pc < rules.to);
+    context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(pc);
+    unwind(context, {}, stack);
+    ASSERT_EQ(stack.count, 1u);  // the return address is 0
+    ASSERT_EQ(stack.frames[0].stack,
+              reinterpret_cast<uint64_t>(words) + static_cast<uint64_t>(rules.cfa_offset))
+        << pc - begin;
+  }
 }
 
 // push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret: code without unwind information.
