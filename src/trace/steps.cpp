@@ -12,11 +12,12 @@
 namespace sonde::trace {
 namespace {
 
-// The ranges whose label `wants` accepts.
+// The ranges whose label `wants` accepts; `source` is what `how` says.
 template <typename Wants>
-Steps steps_of_ranges(const Trace& trace, Wants wants) {
+Steps steps_of_ranges(const Trace& trace, std::string_view how, Wants wants) {
   std::vector<int8_t> wanted(trace.names.size(), -1);
-  std::map<int32_t, int64_t> until_ns;  // the end of the last step of each process
+  std::map<int32_t, Step> last;  // of each process
+  size_t left_out = 0;           // of other threads
   Steps found;
   const Apis& apis = trace.apis;
   for (size_t i = 0; i < apis.size(); ++i) {
@@ -24,25 +25,35 @@ Steps steps_of_ranges(const Trace& trace, Wants wants) {
     int8_t& match = wanted[apis.label[i]];
     if (match < 0) match = wants(trace.names[apis.label[i]]) ? 1 : 0;
     if (match == 0) continue;
-    const int32_t process = trace.threads[apis.thread[i]].process;
-    const auto [entry, is_new] = until_ns.try_emplace(process, std::numeric_limits<int64_t>::min());
-    if (apis.start_ns[i] < entry->second) continue;
-    entry->second = apis.end_ns[i];
-    found.steps.push_back({trace.names[apis.label[i]],
-                           {apis.start_ns[i], apis.end_ns[i]},
-                           process,
-                           static_cast<int32_t>(apis.thread[i])});
+    const uint32_t thread = apis.thread[i];
+    Step step = {trace.names[apis.label[i]],
+                 {apis.start_ns[i], apis.end_ns[i]},
+                 trace.threads[thread].process,
+                 static_cast<int32_t>(thread)};
+    found.threads.insert(thread);
+    const auto [before, is_first] = last.try_emplace(step.process, step);
+    if (!is_first && step.time.start_ns < before->second.time.end_ns) {
+      left_out += step.thread != before->second.thread ? 1 : 0;
+      continue;
+    }
+    before->second = step;
+    found.steps.push_back(std::move(step));
   }
   std::stable_sort(found.steps.begin(), found.steps.end(),
                    [](const Step& a, const Step& b) { return a.process < b.process; });
+  if (found.steps.empty()) return found;
+  found.source = how;
+  if (left_out != 0) {
+    found.source += fmt::format("; {} that overlap{} those of another thread {} left out", left_out,
+                                left_out == 1 ? "s" : "", left_out == 1 ? "is" : "are");
+  }
   return found;
 }
 
 Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
   SONDE_ASSIGN(const NameFilter filter, NameFilter::compile(pattern, "--step"));
-  Steps found = steps_of_ranges(trace, [&](const std::string& name) { return filter.wants(name); });
-  if (!found.steps.empty()) found.source = "markers that match '" + pattern + "'";
-  return found;
+  return steps_of_ranges(trace, "markers that match '" + pattern + "'",
+                         [&](const std::string& name) { return filter.wants(name); });
 }
 
 // Whether ranges that users number are steps: one series that the main thread of each process goes
@@ -265,13 +276,20 @@ std::vector<Row> step_of_ops(const Trace& trace, const Steps& steps) {
     if (step.process != process || time_ns >= step.time.end_ns) return kNone;
     return static_cast<Row>(after - steps.steps.begin() - 1);
   };
+  std::vector<char> has_steps(trace.threads.size(), 0);
+  for (const uint32_t thread : steps.threads) has_steps[thread] = 1;
   std::vector<Row> found(trace.ops.size(), kNone);
   for (size_t i = 0; i < found.size(); ++i) {
     if (steps.of_device) {
       found[i] = step_at(trace.ops.process[i], trace.ops.start_ns[i]);
     } else if (trace.ops.api[i] != kNone) {
       const auto api = static_cast<size_t>(trace.ops.api[i]);
-      found[i] = step_at(trace.threads[trace.apis.thread[api]].process, trace.apis.start_ns[api]);
+      const uint32_t thread = trace.apis.thread[api];
+      const Row step = step_at(trace.threads[thread].process, trace.apis.start_ns[api]);
+      const bool is_others =
+          step != kNone && has_steps[thread] != 0 &&
+          steps.steps[static_cast<size_t>(step)].thread != static_cast<int32_t>(thread);
+      found[i] = is_others ? kNone : step;
     }
   }
   return found;
@@ -285,10 +303,9 @@ Result<Steps> find_steps(const Trace& trace, const std::string& pattern) {
   if (!of_server.steps.empty() && launch_most(trace, of_server)) return of_server;
   if (trace.ops.size() != 0) return steps_of_period(trace);
   Steps numbered =
-      steps_of_ranges(trace, [](const std::string& name) { return !iteration_stem(name).empty(); });
-  if (!are_iterations(trace, numbered.steps)) return Steps();
-  numbered.source = "ranges that the program numbers";
-  return numbered;
+      steps_of_ranges(trace, "ranges that the program numbers",
+                      [](const std::string& name) { return !iteration_stem(name).empty(); });
+  return are_iterations(trace, numbered.steps) ? numbered : Steps();
 }
 
 }  // namespace sonde::trace

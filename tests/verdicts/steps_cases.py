@@ -44,6 +44,20 @@ class Steps(Verdict):
             at += 10_000 + lasts
         self.assert_slow(trace, "waiting for the GPU +3.00 ms; on the GPU gemm +3.00 ms")
 
+    def test_a_second_thread_with_steps_of_its_own(self):
+        """One thread has 20 steps of 10 ms with a kernel of 3 ms each; another one, half a step later,
+        20 with 5 ms each, which overlap the first thread's and are left out, with their kernels."""
+        trace = Trace()
+        for i in range(20):
+            trace.step(i, 10_000 * i, 10_000)
+            trace.kernel("small", 10_000 * i + 200, 3000, launched=10_000 * i + 100)
+            trace.step(i, 10_000 * i + 5000, 10_000, thread=71)
+            trace.kernel("large", 10_000 * i + 5200, 4000, stream=8, launched=10_000 * i + 5100, thread=71)
+        told = self.ask("steps", trace)
+        self.assertEqual([row["busy_ns"] for row in told["steps"]], 20 * [3_000_000])
+        self.assertTrue(any("20 that overlap those of another thread are left out" in note
+                            for note in told["notes"]), told["notes"])
+
     def merged(self, *traces):
         path = self.folder / "merged.rpd"
         self.run_sonde("merge", *self.write(*traces), "-o", path)
