@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 
@@ -35,6 +36,15 @@ int stop_of(pid_t tid) {
   return info.si_pid == tid ? info.si_status : 0;
 }
 
+int wait_for_stop(pid_t tid) {
+  int status = 0;
+  for (const int64_t end_ns = monotonic_now_ns() + kStopNs; monotonic_now_ns() < end_ns;) {
+    if ((status = stop_of(tid)) != 0) break;
+    ::usleep(50);
+  }
+  return status;
+}
+
 // Detaches a stopped thread, passing on a signal that stopped it.
 void detach(pid_t tid, int status) {
   const bool is_signal = status >> 8 == 0;
@@ -61,41 +71,60 @@ void ThreadStopper::set_stops(uint32_t value) const {
 }
 
 void ThreadStopper::stop_running(int64_t most_ns) {
-#ifdef __x86_64__
-  uint32_t count = 0;
-  if (!file_.valid() || !read_at(file_.get(), count, offsetof(wire::Board, thread_count))) return;
+  if (!file_.valid()) return;
+  // In rounds: on a busy machine a thread may take long to stop, and the process to answer.
+  constexpr int64_t kBetweenNs = 5'000'000;
   const int64_t until_ns = monotonic_now_ns() + most_ns;
-  uint32_t stopped = 0;
-  for (uint32_t i = 0; i < count && i < wire::kBoardThreads && stopped < kMostThreads; ++i) {
+  while (stop_each(until_ns) && monotonic_now_ns() + kBetweenNs < until_ns)
+    ::usleep(kBetweenNs / 1000);
+}
+
+// False: another round finds no more.
+bool ThreadStopper::stop_each(int64_t until_ns) {
+  uint32_t count = 0;
+  if (!read_at(file_.get(), count, offsetof(wire::Board, thread_count))) return false;
+  bool more = false;
+  uint32_t tried = 0;
+  for (uint32_t i = 0; i < count && i < wire::kBoardThreads && tried < kMostThreads; ++i) {
     wire::BoardThread thread = {};
-    if (!read_at(file_.get(), thread, offsetof(wire::Board, threads) + i * sizeof thread)) return;
-    if (thread.runs == wire::kThreadBlocked || monotonic_now_ns() > until_ns) continue;
+    const size_t at = offsetof(wire::Board, threads) + i * sizeof thread;
+    if (!read_at(file_.get(), thread, at) || monotonic_now_ns() > until_ns) return false;
+    if (thread.runs == wire::kThreadBlocked || thread.runs == wire::kThreadStopped) continue;
     const auto tid = static_cast<pid_t>(thread.tid);
-    if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) continue;
-    ++stopped;
-    ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-    int status = 0;
-    for (const int64_t end_ns = monotonic_now_ns() + kStopNs; monotonic_now_ns() < end_ns;) {
-      if ((status = stop_of(tid)) != 0) break;
-      ::usleep(50);
-    }
+    if (!seize(tid)) continue;
+    ++tried;
+    const int status = wait_for_stop(tid);
     if (status == 0) {
-      late_.push_back(tid);
+      more = true;
       continue;
     }
-    (void)show(tid, i, monotonic_now_ns() + kAnswerNs);
+    show(tid, i, monotonic_now_ns() + kAnswerNs);
     detach(tid, status);
+    std::erase(late_, tid);
+    more |= !read_at(file_.get(), thread, at) || thread.runs != wire::kThreadStopped;
   }
+  return more;
+}
+
+// True once the thread is asked to stop; it is late until it has.
+bool ThreadStopper::seize(pid_t tid) {
+#ifdef __x86_64__
+  if (std::ranges::find(late_, tid) != late_.end()) return true;
+  if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) return false;
+  ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+  late_.push_back(tid);
+  return true;
 #else
-  (void)most_ns;
+  (void)tid;
+  return false;
 #endif
 }
 
 // The process reads the stack of the stopped thread.
-bool ThreadStopper::show(pid_t tid, uint32_t place, int64_t until_ns) const {
+void ThreadStopper::show(pid_t tid, uint32_t place, int64_t until_ns) const {
 #ifdef __x86_64__
   user_regs_struct now = {};
-  if (::ptrace(PTRACE_GETREGS, tid, nullptr, &now) != 0) return false;
+  if (::ptrace(PTRACE_GETREGS, tid, nullptr, &now) != 0) return;
   const wire::BoardRegisters registers = {now.rip, now.rsp, now.rbp, now.rbx,
                                           now.r12, now.r13, now.r14, now.r15};
   uint32_t asked = 0, told = 0;
@@ -104,17 +133,19 @@ bool ThreadStopper::show(pid_t tid, uint32_t place, int64_t until_ns) const {
       !write_at(file, place, offsetof(wire::Board, stopped_place)) ||
       !read_at(file, asked, offsetof(wire::Board, stopped_asked)) ||
       !write_at(file, ++asked, offsetof(wire::Board, stopped_asked))) {
-    return false;
+    return;
   }
   while (monotonic_now_ns() < until_ns) {
-    if (!read_at(file, told, offsetof(wire::Board, stopped_told))) return false;
-    if (told == asked) return true;
+    if (!read_at(file, told, offsetof(wire::Board, stopped_told))) return;
+    if (told == asked) return;
     ::usleep(50);
   }
+  // Too late: the thread is about to move on.
+  constexpr uint32_t kNone = wire::kBoardThreads;
+  (void)write_at(file, kNone, offsetof(wire::Board, stopped_place));
 #else
   (void)tid, (void)place, (void)until_ns;
 #endif
-  return false;
 }
 
 }  // namespace sonde::record

@@ -26,7 +26,9 @@ class ThreadStopper : Pinned {
   std::vector<pid_t> take_late() { return std::move(late_); }
 
  private:
-  bool show(pid_t tid, uint32_t place, int64_t until_ns) const;
+  bool stop_each(int64_t until_ns);
+  bool seize(pid_t tid);
+  void show(pid_t tid, uint32_t place, int64_t until_ns) const;
   void set_stops(uint32_t value) const;
 
   UniqueFd file_;
