@@ -58,6 +58,21 @@ std::string cell_of(const Value& value, const Column& column, TimeUnit unit, boo
   return text_in(unit, *ns);
 }
 
+// The names of all columns at once: a row may compare two that differ in their arguments only.
+void shorten_names(const Table& table, bool full, Cells& cells) {
+  std::vector<std::string> names;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].kind != Kind::kName) continue;
+    names.insert(names.end(), cells.texts[c].begin(), cells.texts[c].end());
+  }
+  names = full ? demangled_names(names) : cut_names(short_names(names), kLongestName);
+  size_t next = 0;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].kind != Kind::kName) continue;
+    for (std::string& text : cells.texts[c]) text = std::move(names[next++]);
+  }
+}
+
 }  // namespace
 
 std::string plain_text(const Value& value, std::string (*quoted)(std::string_view),
@@ -90,11 +105,10 @@ Cells cells_of(const Table& table, const RenderOptions& options, Part& part) {
     for (const auto& row : table.rows) {
       texts.push_back(cell_of(row[c], column, part.units[c], options.exact));
     }
-    if (column.kind == Kind::kName) {
-      texts =
-          options.full_names ? demangled_names(texts) : cut_names(short_names(texts), kLongestName);
-    }
-    if (column.indented) indent(texts, table);
+  }
+  shorten_names(table, options.full_names, cells);
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].indented) indent(cells.texts[c], table);
   }
   return cells;
 }

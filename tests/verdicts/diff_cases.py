@@ -71,6 +71,13 @@ class Diff(Verdict):
         row, = told["renamed"]
         self.assertEqual((row["name_a"], row["name_b"], row["delta_ns"]), ("gemm", "gemm_v2", -1_000_000))
 
+    def test_a_kernel_renamed_in_its_arguments(self):
+        """What differs in the two names of a row can be read there, although names are shortened."""
+        a, b = (training(10, name=f"void gemm<{type}>({type}*)") for type in ("float", "half"))
+        text = self.text("diff", a, b)
+        renamed = text[text.index("Kernels that may have been renamed"):]
+        self.assertRegex(renamed, r"\n *gemm<float> +gemm<half> ")
+
     def test_a_kernel_gone_and_another_new(self):
         """A has one at the end of each step, B another twice a step: not the same under a new name."""
         a, b = training(10), training(10)

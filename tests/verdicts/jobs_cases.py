@@ -38,6 +38,17 @@ class NowAndThen(Verdict):
         self.assert_first("python-gc", loop.trace)
         self.assertIn("collect", self.ask("steps", loop.trace)["slow"][0]["difference"])
 
+    def test_a_collection_beside_late_launches(self):
+        """A collection of 5 ms, and 0.2 ms of Python before each step: the launches' longest gap is not the
+        collection, of which a finding of its own tells."""
+        loop = Loop()
+        loop.steps(20, begin=200)
+        done = loop.steps(1, more=5000)
+        loop.trace.python("<built-in function collect>", done + 1, 4998)
+        loop.steps(20, begin=200)
+        self.assertIn("python-gc", self.findings(loop.trace))
+        self.assertNotIn("collect", self.evidence("launch-bound", loop.trace))
+
     def test_logging_every_fifth_step(self):
         """Every fifth step waits for the GPU and then logs for 3 ms; the waiting is 10 us of it."""
         loop = Loop()

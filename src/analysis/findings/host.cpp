@@ -281,6 +281,10 @@ void add_idle(const Evidence& evidence, Claims& claims) {
   };
   const std::vector<Gap> gaps = idle_gaps(trace, HostTime(trace), kLaunchLatencyNs);
   const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
+  // Other findings are about data loaders and garbage collection.
+  const auto weight = [&length](const Gap& gap) {
+    return std::pair(gap.host.work > trace::HostWork::kCollection, length(gap));
+  };
   std::map<const Rule*, Sum> sums;
   const Gap* before = nullptr;
   for (const Gap& gap : gaps) {
@@ -294,7 +298,7 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     sum.total_ns += length(gap);
     if (is_after_wait) sum.after_waits_ns += length(gap);
     sum.lanes[gap.gpu].push_back(gap.time);
-    if (sum.longest == nullptr || length(gap) > length(*sum.longest)) sum.longest = &gap;
+    if (sum.longest == nullptr || weight(gap) > weight(*sum.longest)) sum.longest = &gap;
   }
   for (const Rule* rule : idle_rules()) {  // not by address
     const auto found = sums.find(rule);
