@@ -68,7 +68,9 @@ class ThreadTable {
 struct Raw {
   std::vector<NameId> api_category;  // by row of apis, if `nesting`; then taken into Apis::kind
   std::set<int64_t> gpus;            // that have operations, if Request::gpu chooses one
-  int64_t first_ns = std::numeric_limits<int64_t>::max();  // start of any row, chosen or not
+  // First start and last end of the rows that were read, chosen or not.
+  int64_t first_ns = std::numeric_limits<int64_t>::max();
+  int64_t last_ns = std::numeric_limits<int64_t>::min();
   uint64_t impossible = 0;  // rows at times that no clock shows (base/possible_span.h); left out
 };
 
@@ -83,6 +85,9 @@ inline bool needs_first_op(const Request& request) {
   return !request.ops && (request.args_of & bit_of(ApiKind::kMemory)) != 0;
 }
 
+// Trace::program, not cut: `raw` has the tables that `wanted` names, the others are looked at.
+Result<std::optional<Interval>> program_of(store::Reader& reader, const Request& wanted,
+                                           const Raw& raw);
 // From the start of the first process of a rank to the end of the last, where the file says so.
 Result<std::optional<Interval>> lifetime_of_rank(store::Reader& reader, int64_t rank);
 

@@ -50,6 +50,7 @@ Status load_op_columns(store::Database& database, const Request& request, bool w
       return;
     }
     raw.first_ns = std::min(raw.first_ns, times.start_ns);
+    raw.last_ns = std::max(raw.last_ns, times.end_ns);
     if (request.gpu) raw.gpus.insert(gpu);
     if (!wants_gpu(request, gpu)) return;
     if (times.start_ns >= request.window.select.end_ns) return;  // the rest is arrange()'s
@@ -99,6 +100,7 @@ Status load_api_columns(store::Database& database, const Request& request, NameT
       return;
     }
     raw.first_ns = std::min(raw.first_ns, row.integer(0));
+    raw.last_ns = std::max(raw.last_ns, row.integer(1));
     apis.start_ns.push_back(row.integer(0));
     apis.end_ns.push_back(row.integer(1));
     apis.name.push_back(names.index(row.integer(2)));
@@ -299,8 +301,8 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
   if (wanted.cpu_time) SONDE_TRY(load_cpu_time(database, wanted, trace));
   if (wanted.program) {
-    SONDE_ASSIGN(trace.program,
-                 wanted.rank ? lifetime_of_rank(reader, *wanted.rank) : program_of(reader));
+    SONDE_ASSIGN(trace.program, wanted.rank ? lifetime_of_rank(reader, *wanted.rank)
+                                            : program_of(reader, wanted, raw));
   }
   if (!wanted.op_ids) trace.ops.id.clear();
   arrange(wanted, wanted.window, raw, trace);

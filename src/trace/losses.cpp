@@ -21,24 +21,41 @@ Result<std::optional<Interval>> first_to_last(store::Database& database, const s
 
 }  // namespace
 
-Result<std::optional<Interval>> span_of(store::Reader& reader) {
-  store::Database& database = reader.database();
+namespace {
+
+// Of the operations, calls or both.
+Result<std::optional<Interval>> span_of_rows(store::Database& database, bool ops, bool apis) {
   // As is_possible_span() has it.
+  const std::string extent = "SELECT min(start_ns) AS a, max(end_ns) AS b FROM ";
   const std::string possible =
-      "start_ns BETWEEN -(1 << 61) AND 1 << 62 AND end_ns BETWEEN -(1 << 61) AND 1 << 62 AND "
-      "end_ns - start_ns <= 1 << 55";
-  SONDE_ASSIGN(const auto span,
-               first_to_last(database,
-                             "SELECT min(a), max(b) FROM ("
-                             "SELECT min(start_ns) AS a, max(end_ns) AS b FROM v_op WHERE " +
-                                 possible +
-                                 " UNION ALL SELECT min(start_ns), max(end_ns) FROM "
-                                 "v_api WHERE " +
-                                 possible + ")"));
-  if (span) return span;
+      " WHERE start_ns BETWEEN -(1 << 61) AND 1 << 62 AND end_ns BETWEEN -(1 << 61) AND 1 << 62 "
+      "AND end_ns - start_ns <= 1 << 55";
+  const std::string of_ops = extent + "v_op" + possible, of_apis = extent + "v_api" + possible;
+  if (ops != apis) return first_to_last(database, ops ? of_ops : of_apis);
+  return first_to_last(database,
+                       "SELECT min(a), max(b) FROM (" + of_ops + " UNION ALL " + of_apis + ")");
+}
+
+Result<std::optional<Interval>> span_of_samples(store::Database& database) {
   SONDE_ASSIGN(const bool has_samples, database.has_table("sonde_sample"));
-  if (!has_samples) return span;
+  if (!has_samples) return std::optional<Interval>();
   return first_to_last(database, "SELECT min(time_ns), max(time_ns) + 1 FROM sonde_sample");
+}
+
+void take_in(std::optional<Interval>& all, const std::optional<Interval>& more) {
+  if (!all || !more) {
+    if (!all) all = more;
+    return;
+  }
+  all->start_ns = std::min(all->start_ns, more->start_ns);
+  all->end_ns = std::max(all->end_ns, more->end_ns);
+}
+
+}  // namespace
+
+Result<std::optional<Interval>> span_of(store::Reader& reader) {
+  SONDE_ASSIGN(const auto span, span_of_rows(reader.database(), true, true));
+  return span ? span : span_of_samples(reader.database());
 }
 
 namespace {
@@ -58,13 +75,21 @@ Result<std::optional<Interval>> lifetime_of_rank(store::Reader& reader, int64_t 
 }
 
 // For an imported process the file has only its calls, which its operations may outlast.
-Result<std::optional<Interval>> program_of(store::Reader& reader) {
-  SONDE_ASSIGN(std::optional<Interval> program, span_of(reader));
+Result<std::optional<Interval>> program_of(store::Reader& reader, const Request& wanted,
+                                           const Raw& raw) {
+  store::Database& database = reader.database();
+  std::optional<Interval> program;
+  if (raw.first_ns <= raw.last_ns) program = Interval{raw.first_ns, raw.last_ns};
+  if (!wanted.ops || !wanted.apis) {
+    SONDE_ASSIGN(const auto others, span_of_rows(database, !wanted.ops, !wanted.apis));
+    take_in(program, others);
+  }
+  if (!program) {
+    SONDE_ASSIGN(program, span_of_samples(database));
+  }
   if (!program) return program;
   SONDE_ASSIGN(const auto lifetimes, lifetime_of(reader, "true"));
-  if (!lifetimes) return program;
-  program->start_ns = std::min(program->start_ns, lifetimes->start_ns);
-  program->end_ns = std::max(program->end_ns, lifetimes->end_ns);
+  take_in(program, lifetimes);
   return program;
 }
 

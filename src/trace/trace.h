@@ -238,8 +238,6 @@ Result<Trace> load(store::Reader& reader, const Request& request);
 // From the first start to the last end of all operations and calls, or where there are none from
 // the first sample to the last; nullopt for an empty trace.
 Result<std::optional<Interval>> span_of(store::Reader& reader);
-// Trace::program, not cut.
-Result<std::optional<Interval>> program_of(store::Reader& reader);
 
 // What every report must say about this file: drops by source, errors of the recorder, a recording
 // that was not finished.
