@@ -33,7 +33,7 @@ namespace sonde::record {
 namespace {
 
 constexpr int64_t kWavesNs = 1'000'000'000;
-constexpr int64_t kThreadsNs = 2'000'000'000;
+constexpr int64_t kThreadsNs = 1'000'000'000;
 constexpr useconds_t kWritingUs = 100'000;    // time that the software GPU takes to write all waves
 constexpr int64_t kUntoldNs = 1'500'000'000;  // the runtime would report a fault much earlier
 constexpr int64_t kHangLookNs = 250'000'000;

@@ -20,7 +20,8 @@ class ThreadStopper : Pinned {
   explicit ThreadStopper(const std::string& board_path);
   ~ThreadStopper();
 
-  // Stops the threads that the board marks as running, for at most this long in total.
+  // Stops the threads that the board marks as running, for at most this long in total. A thread
+  // that was not shown, since it took long to stop or the process to answer, is stopped again.
   void stop_running(int64_t most_ns);
   // Threads that have not stopped yet: call let_go() until it returns true.
   std::vector<pid_t> take_late() { return std::move(late_); }

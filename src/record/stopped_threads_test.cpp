@@ -74,6 +74,13 @@ class StoppedThreads : public ::testing::Test {
     late_ = stopper.take_late();
     __atomic_store_n(&board_->stops, 0, __ATOMIC_RELEASE);
   }
+  void expect_shown(uint32_t first_answered) {
+    stop(first_answered);
+    EXPECT_EQ(board_->threads[0].runs, wire::kThreadStopped);
+    EXPECT_GE(board_->stopped_asked, first_answered);
+    EXPECT_TRUE(late_.empty());
+    EXPECT_EQ(state(), 'R');
+  }
 
   test::TemporaryDirectory directory_;
   std::string path_ = directory_.path() + "/board";
@@ -82,21 +89,9 @@ class StoppedThreads : public ::testing::Test {
   std::vector<pid_t> late_;
 };
 
-TEST_F(StoppedThreads, AreShownAndGoOn) {
-  stop(1);
-  EXPECT_EQ(board_->threads[0].runs, wire::kThreadStopped);
-  EXPECT_GE(board_->stopped_asked, 1u);
-  EXPECT_TRUE(late_.empty());
-  EXPECT_EQ(state(), 'R');
-}
+TEST_F(StoppedThreads, AreShownAndGoOn) { expect_shown(1); }
 
-TEST_F(StoppedThreads, AreStoppedAgainWhereTheAnswerComesLate) {
-  stop(3);
-  EXPECT_EQ(board_->threads[0].runs, wire::kThreadStopped);
-  EXPECT_GE(board_->stopped_asked, 3u);
-  EXPECT_TRUE(late_.empty());
-  EXPECT_EQ(state(), 'R');
-}
+TEST_F(StoppedThreads, AreStoppedAgainWhereTheAnswerComesLate) { expect_shown(3); }
 
 TEST_F(StoppedThreads, AreLeftAloneWhereNobodyAnswers) {
   {

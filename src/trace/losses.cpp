@@ -19,14 +19,10 @@ Result<std::optional<Interval>> first_to_last(store::Database& database, const s
   return std::optional<Interval>(span);
 }
 
-}  // namespace
-
-namespace {
-
 // Of the operations, calls or both.
 Result<std::optional<Interval>> span_of_rows(store::Database& database, bool ops, bool apis) {
-  // As is_possible_span() has it.
   const std::string extent = "SELECT min(start_ns) AS a, max(end_ns) AS b FROM ";
+  // As is_possible_span() has it.
   const std::string possible =
       " WHERE start_ns BETWEEN -(1 << 61) AND 1 << 62 AND end_ns BETWEEN -(1 << 61) AND 1 << 62 "
       "AND end_ns - start_ns <= 1 << 55";
@@ -43,10 +39,8 @@ Result<std::optional<Interval>> span_of_samples(store::Database& database) {
 }
 
 void take_in(std::optional<Interval>& all, const std::optional<Interval>& more) {
-  if (!all || !more) {
-    if (!all) all = more;
-    return;
-  }
+  if (!all) all = more;
+  if (!more) return;
   all->start_ns = std::min(all->start_ns, more->start_ns);
   all->end_ns = std::max(all->end_ns, more->end_ns);
 }

@@ -52,7 +52,7 @@ def row(name, value, unit, **more):
 
 def costs(hz, long_ones):
     """In microseconds: what each sample takes, what the first ones take on top, and what one of the long
-    work takes with its share of those. The third is exact to some 3 %; the first two are differences."""
+    work takes with its share of those, which varies least: the first two are differences."""
     short_ones = [counted(seconds(hz, SHORT)[1]) for _ in range(ROUNDS)]
     count = [sum(samples for samples, *_ in ones) for ones in (short_ones, long_ones)]
     taken = [sum(samples * each for samples, each, *_ in ones) for ones in (short_ones, long_ones)]

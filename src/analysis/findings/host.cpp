@@ -275,13 +275,13 @@ std::string host_text(const trace::Trace& trace, const Gap& gap) {
 void add_idle(const Evidence& evidence, Claims& claims) {
   const trace::Trace& trace = evidence.trace;
   struct Sum {
-    int64_t gaps = 0, total_ns = 0, after_waits_ns = 0;
-    const Gap* longest = nullptr;
+    int64_t gaps = 0, total_ns = 0, after_waits_ns = 0, longest_ns = 0;
+    const Gap* longest = nullptr;  // of those that are cited
     Lanes lanes;
   };
   const std::vector<Gap> gaps = idle_gaps(trace, HostTime(trace), kLaunchLatencyNs);
   const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
-  // Other findings are about data loaders and garbage collection.
+  // Findings of their own are about data loaders and garbage collection, so others are cited first.
   const auto weight = [&length](const Gap& gap) {
     return std::pair(gap.host.work > trace::HostWork::kCollection, length(gap));
   };
@@ -296,6 +296,7 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     Sum& sum = sums[rule];
     ++sum.gaps;
     sum.total_ns += length(gap);
+    sum.longest_ns = std::max(sum.longest_ns, length(gap));
     if (is_after_wait) sum.after_waits_ns += length(gap);
     sum.lanes[gap.gpu].push_back(gap.time);
     if (sum.longest == nullptr || weight(gap) > weight(*sum.longest)) sum.longest = &gap;
@@ -305,12 +306,13 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     if (found == sums.end()) continue;
     Sum& sum = found->second;
     const IdleReason reason = sum.longest->reason;
-    std::string text =
-        fmt::format("{} gap{}, {} on average; the longest, {}{}, ends with {}", sum.gaps,
-                    sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
-                    time_text(length(*sum.longest)),
-                    evidence.gpus.size() == 1 ? "" : fmt::format(" on GPU {}", sum.longest->gpu),
-                    name_text(trace, sum.longest->next));
+    std::string text = fmt::format(
+        "{} gap{}, {} on average; the longest{}, {}{}, ends with {}", sum.gaps,
+        sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
+        length(*sum.longest) == sum.longest_ns ? "" : " without data loading or garbage collection",
+        time_text(length(*sum.longest)),
+        evidence.gpus.size() == 1 ? "" : fmt::format(" on GPU {}", sum.longest->gpu),
+        name_text(trace, sum.longest->next));
     const bool is_dependency = reason == IdleReason::kDependency;
     if (is_dependency || reason == IdleReason::kOther) text += launch_text(trace, *sum.longest);
     if (reason == IdleReason::kLaunchBound) text += host_text(trace, *sum.longest);
