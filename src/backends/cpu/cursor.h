@@ -9,7 +9,9 @@ namespace sonde::cpu {
 
 class Cursor {
  public:
-  Cursor(const uint8_t* at, const uint8_t* end) : at_(at), end_(at <= end ? end : at) {}
+  // `moved`: what to add to a pointer into a copy for the address that it was copied from.
+  Cursor(const uint8_t* at, const uint8_t* end, uint64_t moved = 0)
+      : at_(at), end_(at <= end ? end : at), moved_(moved) {}
 
   template <typename T>
   T take() {
@@ -49,6 +51,7 @@ class Cursor {
   }
   const uint8_t* at() const { return at_; }
   const uint8_t* end() const { return end_; }
+  uint64_t address() const { return reinterpret_cast<uint64_t>(at_) + moved_; }
   bool good() const { return good_; }
   bool more() const { return good_ && at_ < end_; }
 
@@ -58,6 +61,7 @@ class Cursor {
     at_ = end_;
   }
   const uint8_t *at_, *end_;
+  uint64_t moved_;
   bool good_ = true;
 };
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "backends/cpu/copying.h"
 #include "backends/cpu/cursor.h"
 
 namespace sonde::cpu {
@@ -13,7 +14,7 @@ constexpr uint8_t kOmitted = 0xff;
 // A pointer in one of the encodings that .eh_frame uses; the indirect ones do not occur here.
 uint64_t take_pointer(Cursor& cursor, uint8_t encoding) {
   if (encoding == kOmitted) return 0;
-  const auto here = reinterpret_cast<uint64_t>(cursor.at());
+  const uint64_t here = cursor.address();
   uint64_t value = 0;
   switch (encoding & 0x0f) {
     case 0x00:
@@ -59,24 +60,37 @@ struct Fde {
   const uint8_t *instructions = nullptr, *end = nullptr;
 };
 
-// The body of a CIE or FDE that begins with its length; empty if it is not within the module.
-Cursor body_of(const Section& section, const uint8_t* entry) {
-  const auto* limit = reinterpret_cast<const uint8_t*>(section.end);
-  if (reinterpret_cast<uint64_t>(entry) < section.start) return {limit, limit};
-  Cursor cursor(entry, limit);
-  const auto length = cursor.take<uint32_t>();
-  if (!cursor.good() || length >= 0xfffffff0 ||
-      length > static_cast<uint64_t>(limit - cursor.at())) {
-    return {limit, limit};
+// Where to copy to; nullptr: read in place.
+struct Room {
+  uint8_t* bytes = nullptr;
+  uint32_t size = 0;
+};
+
+Stay stay_of(const void* copies) { return copies == nullptr ? Stay::kCertain : Stay::kMayVanish; }
+
+// The body of a CIE or FDE that begins with its length; empty if it is not within the module, or no
+// longer there.
+Cursor body_of(const Section& section, uint64_t entry, const Room& room) {
+  const Cursor nothing(nullptr, nullptr);
+  uint32_t length = 0;
+  if (entry < section.start || entry > section.end - sizeof length) return nothing;
+  if (!copy(stay_of(room.bytes), &length, entry, sizeof length)) return nothing;
+  const uint64_t at = entry + sizeof length;
+  if (length >= 0xfffffff0 || length > section.end - at) return nothing;
+  if (room.bytes == nullptr) {
+    const auto* in_place = reinterpret_cast<const uint8_t*>(at);
+    return {in_place, in_place + length};
   }
-  return {cursor.at(), cursor.at() + length};
+  if (length > room.size || !copy_carefully(room.bytes, at, length)) return nothing;
+  return {room.bytes, room.bytes + length, at - reinterpret_cast<uint64_t>(room.bytes)};
 }
 
 bool read_augmentation(Cursor& cursor, const char* text, Cie& cie) {
   if (*text != 'z') return *text == '\0';
   cie.has_augmentation = true;
   const uint64_t length = cursor.unsigned_leb();
-  const uint8_t* const after = cursor.at() + length;
+  Cursor after = cursor;
+  after.skip(length);
   for (++text; *text != '\0'; ++text) {
     if (*text == 'R') {
       cie.encoding = cursor.take<uint8_t>();
@@ -91,13 +105,13 @@ bool read_augmentation(Cursor& cursor, const char* text, Cie& cie) {
       break;  // unknown augmentation: skipped by its length
     }
   }
-  if (!cursor.good() || after > cursor.end()) return false;
-  cursor = Cursor(after, cursor.end());
+  if (!cursor.good() || !after.good()) return false;
+  cursor = after;
   return true;
 }
 
-bool read_cie(const Section& section, const uint8_t* entry, Cie& cie) {
-  Cursor cursor = body_of(section, entry);
+bool read_cie(const Section& section, uint64_t entry, const Room& room, Cie& cie) {
+  Cursor cursor = body_of(section, entry, room);
   if (cursor.take<uint32_t>() != 0) return false;  // not a CIE
   const auto version = cursor.take<uint8_t>();
   char augmentation[8] = {};
@@ -117,11 +131,16 @@ bool read_cie(const Section& section, const uint8_t* entry, Cie& cie) {
   return cursor.good() && cie.return_register == kReturnAddress;
 }
 
-bool read_fde(const Section& section, const uint8_t* entry, Fde& fde) {
-  Cursor cursor = body_of(section, entry);
-  const uint8_t* const here = cursor.at();
+bool read_fde(const Section& section, uint64_t entry, Copies* copies, Fde& fde) {
+  Room of_fde, of_cie;
+  if (copies != nullptr) {
+    of_fde = {copies->fde, sizeof copies->fde};
+    of_cie = {copies->cie, sizeof copies->cie};
+  }
+  Cursor cursor = body_of(section, entry, of_fde);
+  const uint64_t here = cursor.address();
   const auto back = cursor.take<uint32_t>();
-  if (!cursor.good() || back == 0 || !read_cie(section, here - back, fde.cie)) {
+  if (!cursor.good() || back == 0 || !read_cie(section, here - back, of_cie, fde.cie)) {
     return false;
   }
   fde.start = take_pointer(cursor, fde.cie.encoding);
@@ -132,40 +151,75 @@ bool read_fde(const Section& section, const uint8_t* entry, Fde& fde) {
   return cursor.good();
 }
 
-// .eh_frame_hdr: the linker's table of all FDEs, sorted by address.
-const uint8_t* find_entry(const Section& section, uint64_t pc) {
-  const auto header = reinterpret_cast<uint64_t>(section.header);
-  if (header < section.start || header + 12 > section.end) return nullptr;
-  Cursor cursor(section.header, reinterpret_cast<const uint8_t*>(section.end));
-  const auto version = cursor.take<uint8_t>();
-  const auto pointer = cursor.take<uint8_t>();
-  const auto count_encoding = cursor.take<uint8_t>();
-  const auto table = cursor.take<uint8_t>();
-  take_pointer(cursor, pointer);
-  // All linkers write this encoding: 32-bit offsets from the header.
-  if (version != 1 || count_encoding != 0x03 || table != 0x3b) return nullptr;
-  const auto count = cursor.take<uint32_t>();
-  if (!cursor.good() || count > static_cast<uint64_t>(cursor.end() - cursor.at()) / 8) {
-    return nullptr;
-  }
-  const uint8_t* const rows = cursor.at();
-  const auto wanted = static_cast<int64_t>(pc - header);
-  uint32_t low = 0, high = count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    int32_t start;
-    memcpy(&start, rows + uint64_t{middle} * 8, sizeof start);
-    if (start <= wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
+// .eh_frame_hdr: the linker's table of all FDEs, sorted by address. A row has two offsets from the
+// header: of a function, and of its FDE.
+class Table {
+ public:
+  Table(const Section& section, Copies* copies)
+      : section_(section), header_(reinterpret_cast<uint64_t>(section.header)), copies_(copies) {}
+
+  // The address of the FDE for `pc`, or 0.
+  uint64_t find(uint64_t pc) {
+    if (!begin()) return 0;
+    const auto wanted = static_cast<int64_t>(pc - header_);
+    uint32_t low = 0, high = count_;
+    int32_t row[2];
+    while (low < high) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (!row_at(middle, row)) return 0;
+      if (row[0] <= wanted) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
+    if (low == 0 || !row_at(low - 1, row)) return 0;
+    return header_ + static_cast<uint64_t>(int64_t{row[1]});
   }
-  if (low == 0) return nullptr;
-  int32_t entry;
-  memcpy(&entry, rows + uint64_t{low - 1} * 8 + 4, sizeof entry);
-  return reinterpret_cast<const uint8_t*>(header + static_cast<uint64_t>(int64_t{entry}));
-}
+
+ private:
+  // All linkers write these encodings: the table has 32-bit offsets from the header.
+  bool begin() {
+    constexpr uint8_t kVersion = 1, kCount = 0x03, kTable = 0x3b;
+    uint8_t bytes[32];
+    const uint64_t end = section_.end;
+    if (header_ < section_.start || header_ > end || end - header_ < sizeof bytes ||
+        !copy(stay_of(copies_), bytes, header_, sizeof bytes)) {
+      return false;
+    }
+    Cursor cursor(bytes, bytes + sizeof bytes, header_ - reinterpret_cast<uint64_t>(bytes));
+    const auto version = cursor.take<uint8_t>();
+    const auto pointer = cursor.take<uint8_t>();
+    const auto count = cursor.take<uint8_t>();
+    const auto table = cursor.take<uint8_t>();
+    if (version != kVersion || count != kCount || table != kTable) return false;
+    take_pointer(cursor, pointer);
+    count_ = cursor.take<uint32_t>();
+    rows_ = cursor.address();
+    return cursor.good() && count_ <= (end - rows_) / kRowBytes;
+  }
+
+  bool row_at(uint32_t index, int32_t (&row)[2]) {
+    if (copies_ == nullptr) return copy(Stay::kCertain, row, rows_ + index * kRowBytes, sizeof row);
+    const uint32_t first = index - index % Copies::kRows;
+    if (first != copied_) {
+      const uint64_t left = count_ - first;
+      const uint64_t rows = left < Copies::kRows ? left : Copies::kRows;
+      if (!copy_carefully(copies_->rows, rows_ + first * kRowBytes, rows * kRowBytes)) return false;
+      copied_ = first;
+    }
+    memcpy(row, copies_->rows[index - first], sizeof row);
+    return true;
+  }
+
+  static constexpr uint64_t kRowBytes = 8;
+  const Section& section_;
+  const uint64_t header_;
+  Copies* const copies_;
+  uint64_t rows_ = 0;
+  uint32_t count_ = 0;
+  uint32_t copied_ = UINT32_MAX;  // the first of the copied rows
+};
 
 // Executes a function's CFA program up to one address.
 class Machine {
@@ -358,10 +412,10 @@ class Machine {
 
 }  // namespace
 
-bool find_rules(const Section& section, uint64_t pc, Rules& rules) {
-  const uint8_t* const entry = find_entry(section, pc);
+bool find_rules(const Section& section, uint64_t pc, Copies* copies, Rules& rules) {
+  const uint64_t entry = Table(section, copies).find(pc);
   Fde fde;
-  if (entry == nullptr || !read_fde(section, entry, fde)) return false;
+  if (entry == 0 || !read_fde(section, entry, copies, fde)) return false;
   if (pc < fde.start || pc - fde.start >= fde.length) return false;
   rules = {};
   rules.signal_frame = fde.cie.signal_frame;

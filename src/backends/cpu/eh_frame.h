@@ -1,7 +1,8 @@
 // Unwind rules for a function of x86-64 code, from the .eh_frame section that every compiled file
 // has: where the caller's registers are. The unwinder asks for an address that it meets for the
-// first time. Reads the section where it is mapped, allocates nothing, and never reads outside the
-// module, so it can run in a signal handler.
+// first time. Reads the section where it is mapped, or through copies if another thread may unmap
+// it meanwhile; allocates nothing, and never reads outside the module, so it can run in a signal
+// handler.
 #pragma once
 
 #include <stdint.h>
@@ -32,14 +33,23 @@ struct Rules {
   uint64_t from = 0, to = 0;  // the addresses for which all of this holds: [from, to)
 };
 
-// A readable part of memory: a mapped module.
+// A mapped module.
 struct Section {
   uint64_t start = 0, end = 0;      // of the module
   const uint8_t* header = nullptr;  // its .eh_frame_hdr
 };
 
-// The rules at `pc`; false if the module has none for it, or none that this code understands.
-bool find_rules(const Section& section, uint64_t pc, Rules& rules);
+// Room for what is read of a section. Twice the largest function description of LLVM fits.
+struct Copies {
+  static constexpr uint32_t kRows = 64;
+  int32_t rows[kRows][2];
+  uint8_t cie[128];
+  uint8_t fde[4096];
+};
+
+// The rules at `pc`; false if the module has none for it, none that this code understands, or is
+// gone. `copies`: nullptr if the module stays mapped; else the rules' expressions point into it.
+bool find_rules(const Section& section, uint64_t pc, Copies* copies, Rules& rules);
 
 // A DWARF expression over registers and memory. `read(address, &word)` returns whether it could
 // read. `initial` is the value on the stack at the beginning, if `has_initial`.

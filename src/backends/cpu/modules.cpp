@@ -1,16 +1,14 @@
 #include "backends/cpu/modules.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/platform.h"
 #include "backends/cpu/mapped_files.h"
+#include "backends/cpu/mapped_image.h"
 
 namespace sonde::cpu {
 
@@ -31,7 +29,27 @@ FindObject g_find_object = nullptr;
 const struct sonde_agent* g_second_definer = nullptr;
 Module g_modules[kMaxModules];  // number 0 is none; entries are never removed
 uint32_t g_count = 1;
-int g_adding = 0;
+uint32_t g_unmappings = 1;
+int g_adding = 0;          // held while modules and texts are added
+char g_texts[512 * 1024];  // paths and build IDs
+size_t g_text_bytes = 0;
+
+char* text_room(size_t& bytes) {
+  bytes = sizeof g_texts - g_text_bytes;
+  return g_texts + g_text_bytes;
+}
+
+// The path has been put into the room.
+void keep_texts(Module& module, const MappedImage* image) {
+  module.path = g_texts + g_text_bytes;
+  g_text_bytes += strlen(module.path) + 1;
+  if (image == nullptr) return;
+  size_t left = 0;
+  auto* room = reinterpret_cast<uint8_t*>(text_room(left));
+  module.build_id = room;
+  module.build_id_bytes = image->copy_build_id(module.bias, room, left);
+  g_text_bytes += module.build_id_bytes;
+}
 
 bool same(const Module& module, const FoundObject& found) {
   return module.section.start == reinterpret_cast<uint64_t>(found.map_start) &&
@@ -39,27 +57,55 @@ bool same(const Module& module, const FoundObject& found) {
          module.section.header == found.eh_frame && module.link_map == found.link_map;
 }
 
-uint32_t find(const FoundObject& found) {
-  // The newest first: an address may be used again after a dlclose.
+// What the loader knows of a file that it found.
+bool copy_loaders(Stay stay, const FoundObject& found, struct link_map& map, char* path,
+                  size_t path_bytes) {
+  return copy(stay, &map, reinterpret_cast<uint64_t>(found.link_map), sizeof map) &&
+         copy_text(stay, path, path_bytes, reinterpret_cast<uint64_t>(map.l_name));
+}
+
+// After a dlclose, another file may be at the same place.
+bool is_still(Module& module, const FoundObject& found, Stay stay) {
+  const uint32_t unmappings = agent::load(g_unmappings);
+  if (agent::load(module.seen) == unmappings) return true;
+  struct link_map map;
+  char path[PATH_MAX];
+  if (!copy_loaders(stay, found, map, path, sizeof path) || strcmp(path, module.path) != 0) {
+    return false;
+  }
+  agent::store(module.seen, unmappings);
+  return true;
+}
+
+uint32_t find(const FoundObject& found, Stay stay) {
   for (uint32_t i = agent::load_acquire(g_count); --i > 0;) {
-    if (same(g_modules[i], found)) return i;
+    if (same(g_modules[i], found) && is_still(g_modules[i], found, stay)) return i;
   }
   return 0;
 }
 
-uint32_t add(const FoundObject& found) {
+bool describe(const FoundObject& found, Stay stay, Module& module) {
+  module.section = {reinterpret_cast<uint64_t>(found.map_start),
+                    reinterpret_cast<uint64_t>(found.map_end),
+                    static_cast<const uint8_t*>(found.eh_frame)};
+  module.link_map = found.link_map;
+  module.seen = agent::load(g_unmappings);
+  size_t left = 0;
+  char* const path = text_room(left);
+  struct link_map map;
+  if (!copy_loaders(stay, found, map, path, left)) return false;
+  module.bias = map.l_addr;
+  MappedImage image(stay, module.section.start, module.section.end);
+  keep_texts(module, image.read_headers() ? &image : nullptr);
+  return true;
+}
+
+uint32_t add(const FoundObject& found, Stay stay) {
   if (__atomic_exchange_n(&g_adding, 1, __ATOMIC_ACQUIRE) != 0) return 0;
-  uint32_t number = find(found);
-  if (number == 0 && g_count < kMaxModules) {
+  uint32_t number = find(found, stay);
+  if (number == 0 && g_count < kMaxModules && describe(found, stay, g_modules[g_count])) {
     number = g_count;
-    Module& module = g_modules[number];
-    module.number = number;
-    module.bias = found.link_map != nullptr ? found.link_map->l_addr : 0;
-    module.section = {reinterpret_cast<uint64_t>(found.map_start),
-                      reinterpret_cast<uint64_t>(found.map_end),
-                      static_cast<const uint8_t*>(found.eh_frame)};
-    module.link_map = found.link_map;
-    module.path = found.link_map != nullptr ? found.link_map->l_name : nullptr;
+    g_modules[number].number = number;
     agent::store_release(g_count, number + 1);
   }
   __atomic_store_n(&g_adding, 0, __ATOMIC_RELEASE);
@@ -69,12 +115,9 @@ uint32_t add(const FoundObject& found) {
 // Without the loader's help: an address that is in no known file triggers a scan of the kernel's
 // list, but not too often, since the address may belong to JIT code.
 constexpr int64_t kPauseNs = 100'000'000;
-constexpr size_t kPathRoom = 256 * 1024;
 uint32_t g_look = 0;
 int g_must_look = 1;
 int64_t g_looked_ns = 0;
-char* g_paths = nullptr;
-size_t g_path_bytes = 0;
 
 uint32_t find_mapped(uint64_t pc) {
   const uint32_t look = agent::load_acquire(g_look);
@@ -88,42 +131,21 @@ uint32_t find_mapped(uint64_t pc) {
   return 0;
 }
 
-// Unlike a load, does not fault if the file has been truncated.
-bool read_beginning(uint64_t from, char* to, size_t bytes) {
-  const iovec local = {to, bytes};
-  const iovec remote = {reinterpret_cast<void*>(from), bytes};
-  const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-  if (got < 0 && errno != EFAULT) memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  return got == static_cast<ssize_t>(bytes) || (got < 0 && errno != EFAULT);
-}
-
-// Sets the load bias and the unwind table from the program headers.
-bool read_segments(const MappedFile& file, Module& module) {
-  char text[4096];
-  ElfW(Ehdr) header;
-  if (!read_beginning(file.start, text, sizeof text)) return false;
-  memcpy(&header, text, sizeof header);
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
-      header.e_phoff > sizeof text ||
-      header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > sizeof text) {
+bool describe(const MappedFile& file, Module& module) {
+  // A load faults if the file has been truncated.
+  const Stay stay = can_copy() ? Stay::kMayVanish : Stay::kCertain;
+  module.section = {file.start, file.end, nullptr};
+  MappedImage image(stay, file.start, file.end);
+  size_t left = 0;
+  char* const path = text_room(left);
+  if (!image.read_headers() || !image.find_bias(module.bias) || file.path_bytes >= left) {
     return false;
   }
-  module.section = {file.start, file.end, nullptr};
-  bool placed = false;
-  for (uint32_t i = 0; i < header.e_phnum; ++i) {
-    ElfW(Phdr) segment;
-    memcpy(&segment, text + header.e_phoff + i * sizeof segment, sizeof segment);
-    if (segment.p_type == PT_LOAD && !placed) {
-      module.bias = file.start - (segment.p_vaddr - segment.p_offset);
-      placed = true;
-    }
-    const uint64_t at = module.bias + segment.p_vaddr;
-    if (segment.p_type == PT_GNU_EH_FRAME && placed && at >= file.start &&
-        at + segment.p_memsz <= file.end) {
-      module.section.header = reinterpret_cast<const uint8_t*>(at);
-    }
-  }
-  return placed;
+  module.section.header = image.unwind_table(module.bias);
+  memcpy(path, file.path, file.path_bytes);
+  path[file.path_bytes] = '\0';
+  keep_texts(module, &image);
+  return true;
 }
 
 bool is_mapped(const Module& module, const MappedFile& file) {
@@ -138,14 +160,9 @@ void take_mapped(const MappedFile& file, void* context) {
   for (uint32_t i = g_count; --i > 0;) {
     if (is_mapped(g_modules[i], file)) return agent::store(g_modules[i].seen, look);
   }
-  if (g_count == kMaxModules || g_path_bytes + file.path_bytes + 1 > kPathRoom) return;
+  if (g_count == kMaxModules) return;
   Module& module = g_modules[g_count];
-  if (!read_segments(file, module)) return;
-  char* path = g_paths + g_path_bytes;
-  memcpy(path, file.path, file.path_bytes);
-  path[file.path_bytes] = '\0';
-  g_path_bytes += file.path_bytes + 1;
-  module.path = path;
+  if (!describe(file, module)) return;
   module.number = g_count;
   module.seen = look;
   agent::store_release(g_count, g_count + 1);
@@ -155,8 +172,7 @@ bool look_at_mappings() {
   if (__atomic_exchange_n(&g_adding, 1, __ATOMIC_ACQUIRE) != 0) return false;
   uint32_t look = g_look + 1;
   agent::store(g_must_look, 0);
-  if (g_paths == nullptr) g_paths = static_cast<char*>(agent::map_memory(kPathRoom));
-  const bool good = g_paths != nullptr && for_each_mapped_file(take_mapped, &look);
+  const bool good = for_each_mapped_file(take_mapped, &look);
   if (good) agent::store_release(g_look, look);
   agent::store(g_looked_ns, clock_ns(CLOCK_MONOTONIC));
   __atomic_store_n(&g_adding, 0, __ATOMIC_RELEASE);
@@ -170,54 +186,6 @@ uint32_t mapped_module_of(uint64_t pc) {
   if (!must && clock_ns(CLOCK_MONOTONIC) - agent::load(g_looked_ns) < kPauseNs) return 0;
   look_at_mappings();
   return find_mapped(pc);
-}
-
-struct BuildId {
-  const uint8_t* bytes = nullptr;
-  uint32_t size = 0;
-};
-
-BuildId build_id_in(const uint8_t* notes, uint64_t bytes, uint64_t align) {
-  if (align < 4) align = 4;
-  const auto rounded = [align](uint64_t size) { return (size + align - 1) / align * align; };
-  while (bytes >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) note;
-    memcpy(&note, notes, sizeof note);
-    const uint64_t name = rounded(note.n_namesz), all = sizeof note + name + rounded(note.n_descsz);
-    if (all > bytes) break;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-        memcmp(notes + sizeof note, "GNU", 4) == 0) {
-      return {notes + sizeof note + name, note.n_descsz};
-    }
-    notes += all;
-    bytes -= all;
-  }
-  return {};
-}
-
-// From the program headers, which are mapped at the beginning of the module.
-BuildId build_id_of(const Module& module) {
-  const auto* start = reinterpret_cast<const uint8_t*>(module.section.start);
-  ElfW(Ehdr) header;
-  memcpy(&header, start, sizeof header);
-  const uint64_t size = module.section.end - module.section.start;
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
-      header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > size) {
-    return {};
-  }
-  for (uint32_t i = 0; i < header.e_phnum; ++i) {
-    ElfW(Phdr) segment;
-    memcpy(&segment, start + header.e_phoff + i * sizeof segment, sizeof segment);
-    const uint64_t at = module.bias + segment.p_vaddr;
-    if (segment.p_type != PT_NOTE || at < module.section.start ||
-        at + segment.p_memsz > module.section.end) {
-      continue;
-    }
-    const BuildId id =
-        build_id_in(reinterpret_cast<const uint8_t*>(at), segment.p_memsz, segment.p_align);
-    if (id.bytes != nullptr) return id;
-  }
-  return {};
 }
 
 }  // namespace
@@ -235,16 +203,19 @@ bool is_second_definer(const struct sonde_agent* agent) {
   return agent::load(g_second_definer) == agent;
 }
 
-void forget_modules() { agent::store(g_must_look, 1); }
+void forget_modules() {
+  agent::store(g_must_look, 1);
+  __atomic_fetch_add(&g_unmappings, 1, __ATOMIC_RELAXED);
+}
 
 void modules_after_fork() { __atomic_store_n(&g_adding, 0, __ATOMIC_RELAXED); }
 
-uint32_t module_of(uint64_t pc) {
+uint32_t module_of(uint64_t pc, Stay stay) {
   FoundObject found = {};
   if (g_find_object == nullptr) return mapped_module_of(pc);
   if (g_find_object(reinterpret_cast<void*>(pc), &found) != 0) return 0;
-  const uint32_t number = find(found);
-  return number != 0 ? number : add(found);
+  const uint32_t number = find(found, stay);
+  return number != 0 ? number : add(found, stay);
 }
 
 const Module& module_at(uint32_t number) { return g_modules[number]; }
@@ -274,9 +245,12 @@ uint32_t module_definition(uint32_t number, const struct sonde_agent* agent) {
     executable[length > 0 ? length : 0] = '\0';
     path = executable;
   }
-  const BuildId id = build_id_of(module);
-  const struct sonde_module description = {
-      module.bias, module.section.start, module.section.end, path, id.bytes, id.size};
+  const struct sonde_module description = {.bias = module.bias,
+                                           .start = module.section.start,
+                                           .end = module.section.end,
+                                           .path = path,
+                                           .build_id = module.build_id,
+                                           .build_id_bytes = module.build_id_bytes};
   // Two threads may define the same module twice, which does no harm.
   const uint32_t definition = agent->define_module(&description);
   if (definition != 0) agent::store(place, definition);

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "backends/cpu/copying.h"
 #include "backends/cpu/eh_frame.h"
 #include "sonde/backend.h"
 
@@ -21,13 +22,16 @@ struct Module {
   uint64_t bias = 0;
   Section section;
   const void* link_map = nullptr;  // the loader's, if it was the source
-  const char* path = nullptr;      // empty for the program itself, possibly
-  uint32_t seen = 0;               // number of the last scan of the kernel's list that saw it
-  uint32_t definition[2] = {};     // its ids at the two definers, 0: not defined yet
+  // Copies, since the file may be unmapped before it is defined.
+  const char* path = nullptr;  // empty for the program itself, possibly
+  const uint8_t* build_id = nullptr;
+  uint32_t build_id_bytes = 0;
+  uint32_t seen = 0;  // number of the last scan of the kernel's list, or of unmappings, that saw it
+  uint32_t definition[2] = {};  // its ids at the two definers, 0: not defined yet
 };
 
 // The number of the module that contains `pc`, or 0.
-uint32_t module_of(uint64_t pc);
+uint32_t module_of(uint64_t pc, Stay stay = Stay::kCertain);
 const Module& module_at(uint32_t number);
 // Whether it is one of Sonde's own libraries.
 bool is_ours(uint32_t number);

@@ -2,32 +2,13 @@
 // it.
 #pragma once
 
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
+#include "backends/cpu/copying.h"
 #include "backends/cpu/unwind.h"
-#include "base/errno_keeper.h"
 
 namespace sonde::cpu {
-
-inline bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
-  const iovec local = {to, bytes};
-  const iovec remote = {reinterpret_cast<void*>(from), bytes};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
-}
-
-// The kernel reads the signal set before it rejects the invalid `how`: the cheapest system call
-// that fails instead of faulting, and one that every sandbox permits.
-inline bool is_there(uint64_t address) {
-  constexpr int kNoSuchChange = -1;
-  const ErrnoKeeper keep;
-  syscall(SYS_rt_sigprocmask, kNoSuchChange, address & ~uint64_t{7}, nullptr, 8);
-  return errno == EINVAL;
-}
 
 template <typename T>
 T field(const char* object, uint64_t offset) {

@@ -8,6 +8,7 @@
 #include "backends/cpu/arming.h"
 #include "backends/cpu/attached.h"
 #include "backends/cpu/blocked.h"
+#include "backends/cpu/copying.h"
 #include "backends/cpu/launches.h"
 #include "backends/cpu/modules.h"
 #include "backends/cpu/signals.h"
@@ -69,7 +70,7 @@ void tell_unreadable() {
 void check_memory() {
   static uint32_t checked;
   if (agent::load(checked) == 0 && __atomic_exchange_n(&checked, 1, __ATOMIC_RELAXED) == 0 &&
-      !memory_is_readable()) {
+      !can_copy()) {
     tell_unreadable();
   }
 }

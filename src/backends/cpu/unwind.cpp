@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/platform.h"
+#include "backends/cpu/copying.h"
 #include "backends/cpu/eh_frame.h"
 #include "backends/cpu/modules.h"
 #include "sonde/backend.h"
@@ -147,15 +148,21 @@ constexpr int kGregOfDwarf[kRegisters] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, RE
 
 class Walk {
  public:
-  Walk(const ucontext_t& context, const StackBounds& bounds, Stack& stack, RecentRules* recent)
-      : memory_(part_in_use(bounds, stack_pointer_of(context))), stack_(stack), recent_(recent) {
+  // `stay`: of the modules whose code is on the stack.
+  Walk(const ucontext_t& context, const StackBounds& bounds, Stay stay, Stack& stack,
+       RecentRules* recent)
+      : memory_(part_in_use(bounds, stack_pointer_of(context))),
+        stack_(stack),
+        recent_(recent),
+        stay_(stay) {
     for (uint32_t i = 0; i < kRegisters; ++i) {
       registers_[i] = static_cast<uint64_t>(context.uc_mcontext.gregs[kGregOfDwarf[i]]);
     }
     known_ = (1u << kRegisters) - 1;
   }
 
-  Walk(uint64_t pc, uint64_t stack_pointer, Stack& stack) : memory_(StackBounds()), stack_(stack) {
+  Walk(uint64_t pc, uint64_t stack_pointer, Stack& stack)
+      : memory_(StackBounds()), stack_(stack), stay_(Stay::kMayVanish) {
     memset(registers_, 0, sizeof registers_);
     registers_[kReturnAddress] = pc;
     registers_[kRsp] = stack_pointer;
@@ -195,6 +202,7 @@ class Walk {
  private:
   Row row_of(uint64_t address);
   Row known_row_of(uint64_t address);
+  Row new_row_of(uint64_t address, uint64_t key);
   bool step(const Row& row, uint64_t address);
   bool step_in_full(const Row& row, uint64_t address);
   bool step_signal();
@@ -212,11 +220,13 @@ class Walk {
     return true;
   }
 
+  Copies* copies_of(Copies& copies) const { return stay_ == Stay::kMayVanish ? &copies : nullptr; }
   bool knows_rbp() const { return (known_ >> kRbp & 1) != 0; }
 
   Memory memory_;
   Stack& stack_;
   RecentRules* const recent_ = nullptr;
+  Stay stay_;
   uint64_t registers_[kRegisters];
   uint32_t known_;
   bool exact_ = true;  // the pc is that of the next instruction, not a return address
@@ -276,16 +286,26 @@ Row Walk::known_row_of(uint64_t address) {
     if (!exact_) remember(key, row);  // a call is met again
     return row;
   }
-  row.module = module_of(address);
-  if (row.module != 0) {
-    const Module& module = module_at(static_cast<uint32_t>(row.module));
-    Rules rules;
-    if (module.section.header != nullptr && find_rules(module.section, address, rules)) {
+  return new_row_of(address, key);
+}
+
+// Kept for modules only: JIT code may change.
+[[gnu::noinline]] Row Walk::new_row_of(uint64_t address, uint64_t key) {
+  Row row = {};
+  row.module = module_of(address, stay_);
+  if (row.module == 0) return row;
+  const Module& module = module_at(static_cast<uint32_t>(row.module));
+  Rules rules;
+  if (module.section.header != nullptr) {
+    Copies copies;
+    if (find_rules(module.section, address, copies_of(copies), rules)) {
       row = row_from(rules, static_cast<uint32_t>(row.module));
+    } else if (stay_ == Stay::kMayVanish) {
+      return row;  // it may be gone, and another may come
     }
-    // Not cached for JIT code, which may change.
-    if (!remember_around(address, rules, row) || !exact_) remember(key, row);
   }
+  if (key != key_of(address)) return row;  // another one may be there by now
+  if (!remember_around(address, rules, row) || !exact_) remember(key, row);
   return row;
 }
 
@@ -315,7 +335,7 @@ bool Walk::step(const Row& row, uint64_t address) {
 
 // Searches for the frame that an unknown rbp would point to: the nearest one above the stack
 // pointer that has a return address and, if the function saves rbp, a saved rbp that does not point
-// further in.
+// further in. A guess, too.
 bool Walk::find_frame(const Row& row, uint64_t& cfa) {
   constexpr uint64_t kFarthest = 16 * 1024;
   const uint64_t from = registers_[kRsp];
@@ -327,6 +347,7 @@ bool Walk::find_frame(const Row& row, uint64_t& cfa) {
     cfa = rbp + row.cfa_offset;
     if (!memory_.read(at(cfa, row.return_slot), return_address)) return false;
     if (return_address < 4096 || !follows_call(return_address)) continue;
+    stay_ = Stay::kMayVanish;
     if (row.rbp_slot == 0) return true;
     if (!memory_.read(at(cfa, row.rbp_slot), next_rbp)) return false;
     if (next_rbp < from || next_rbp > rbp) return true;
@@ -335,8 +356,10 @@ bool Walk::find_frame(const Row& row, uint64_t& cfa) {
 }
 
 bool Walk::step_in_full(const Row& row, uint64_t address) {
+  const Section& section = module_at(static_cast<uint32_t>(row.module)).section;
+  Copies copies;
   Rules rules;
-  if (!find_rules(module_at(static_cast<uint32_t>(row.module)).section, address, rules) ||
+  if (!find_rules(section, address, copies_of(copies), rules) ||
       rules.return_address != Rules::Saved::kAtOffset) {
     return false;
   }
@@ -381,7 +404,8 @@ bool Walk::step_signal() {
 // Whether the address follows a call instruction in a mapped file.
 bool Walk::follows_call(uint64_t address) {
   uint64_t word;
-  if (module_of(address - 1) == 0 || !memory_.read(address - 8, word)) return false;
+  if (module_of(address - 1, Stay::kMayVanish) == 0 || !memory_.read(address - 8, word))
+    return false;
   uint8_t code[8];
   memcpy(code, &word, sizeof code);
   if (code[8 - 5] == 0xe8) return true;  // call rel32
@@ -393,17 +417,19 @@ bool Walk::follows_call(uint64_t address) {
 }
 
 // Without rules: tries a function with a frame pointer or, for the innermost frame, one that has
-// not pushed anything yet.
+// not pushed anything yet. The module of a caller that is guessed wrongly may not stay.
 bool Walk::step_by_guess() {
   const uint64_t rbp = registers_[kRbp];
   uint64_t return_address = 0, next_rbp = 0;
   if (rbp % 8 == 0 && rbp >= registers_[kRsp] && rbp - registers_[kRsp] < 1 << 20 &&
       memory_.read(rbp, next_rbp) && memory_.read(rbp + 8, return_address) &&
       follows_call(return_address)) {
+    stay_ = Stay::kMayVanish;
     return finish(rbp + 16, return_address, next_rbp);
   }
   if (exact_ && registers_[kRsp] % 8 == 0 && memory_.read(registers_[kRsp], return_address) &&
       follows_call(return_address)) {
+    stay_ = Stay::kMayVanish;
     return finish(registers_[kRsp] + 8, return_address, rbp);
   }
   return false;
@@ -418,7 +444,11 @@ StackBounds part_in_use(const StackBounds& bounds, uint64_t stack_pointer) {
 
 void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack,
             RecentRules* recent) {
-  Walk(context, bounds, stack, recent).run();
+  Walk(context, bounds, Stay::kCertain, stack, recent).run();
+}
+
+void unwind_stopped(const ucontext_t& context, Stack& stack) {
+  Walk(context, StackBounds(), Stay::kMayVanish, stack, nullptr).run();
 }
 
 void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack) {
@@ -430,11 +460,6 @@ void leave_out_ours(Stack& stack) {
   while (ours < stack.count && is_ours(stack.frames[ours].module)) ++ours;
   stack.count -= ours;
   memmove(stack.frames, stack.frames + ours, sizeof(Frame) * stack.count);
-}
-
-bool memory_is_readable() {
-  uint64_t word = 0;
-  return Memory(StackBounds()).read(reinterpret_cast<uint64_t>(&word), word);
 }
 
 void forget_remembered() { __atomic_fetch_add(&g_generation, 1, __ATOMIC_RELAXED); }

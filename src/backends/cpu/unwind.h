@@ -47,16 +47,17 @@ struct RecentRules {
 void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack,
             RecentRules* recent = nullptr);
 
-// The stack of another thread, which is blocked in the kernel, from the two registers that the
-// kernel shows. All memory is read by system calls. If a function's rule needs rbp before an inner
-// frame has restored it, the first plausible pair of frame pointer and return address is used.
+// The stack of another thread that is stopped. All memory is read by system calls, since yet other
+// threads may unmap it.
+void unwind_stopped(const ucontext_t& context, Stack& stack);
+
+// The same of a thread that is blocked in the kernel, from the two registers that the kernel shows.
+// If a function's rule needs rbp before an inner frame has restored it, the first plausible pair of
+// frame pointer and return address is used.
 void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack);
 
 // Drops the innermost frames that are in Sonde's own libraries.
 void leave_out_ours(Stack& stack);
-
-// Whether process_vm_readv works; a container may deny it.
-bool memory_is_readable();
 
 // Files were unmapped: cached rules may be wrong.
 void forget_remembered();

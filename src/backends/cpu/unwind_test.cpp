@@ -296,7 +296,7 @@ TEST_F(UnwindTest, EachInstructionOfALargeFunctionHasItsRule) {
   for (uint64_t step = 0; step < kLargeBytes; ++step) {
     const uint64_t pc = begin + step * 4099 % kLargeBytes;
     Rules rules;
-    ASSERT_TRUE(find_rules(section, pc, rules));
+    ASSERT_TRUE(find_rules(section, pc, nullptr, rules));
     ASSERT_TRUE(rules.from <= pc && pc < rules.to);
     context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(pc);
     unwind(context, {}, stack);

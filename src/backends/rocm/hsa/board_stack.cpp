@@ -123,7 +123,7 @@ bool take_stack_stopped(uint32_t tid, const wire::BoardRegisters& registers, uin
     put(REG_R13, registers.r13);
     put(REG_R14, registers.r14);
     put(REG_R15, registers.r15);
-    cpu::unwind(context, cpu::StackBounds(), moment.stack);
+    cpu::unwind_stopped(context, moment.stack);
   });
 }
 
