@@ -202,6 +202,7 @@ __attribute__((constructor)) static void start_up() {
   if (started) return;
   started = true;
   sonde::ErrnoKeeper keep;
+  sonde::agent::find_next_prctl();
   sonde::agent::remember_environment();
   if (const char* session = getenv("SONDE_SESSION")) {
     sonde::agent::begin_windows();

@@ -196,15 +196,21 @@ static void before_prctl(int option, unsigned long mode, unsigned long argument)
   }
 }
 
+using Prctl = int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+static Prctl g_next_prctl = nullptr;
+
+void sonde::agent::find_next_prctl() {
+  g_next_prctl = reinterpret_cast<Prctl>(dlsym(RTLD_NEXT, "prctl"));
+}
+
 extern "C" __attribute__((visibility("default"))) int prctl(int option, ...) {
-  using Prctl = int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long);
-  static const auto kNext = reinterpret_cast<Prctl>(dlsym(RTLD_NEXT, "prctl"));
+  if (g_next_prctl == nullptr) sonde::agent::find_next_prctl();
   va_list list;
   va_start(list, option);
   unsigned long arguments[4];
   for (unsigned long& argument : arguments) argument = va_arg(list, unsigned long);
   va_end(list);
   before_prctl(option, arguments[0], arguments[1]);
-  return kNext(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+  return g_next_prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 #endif

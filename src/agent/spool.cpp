@@ -76,10 +76,11 @@ bool write_name(Ring* ring, uint8_t flags, uint32_t tid, const ThreadName& name)
   return true;
 }
 
-// Reads this thread's name without a file, and so without a descriptor.
+// Reads this thread's name without a file, and so without a descriptor; and without prctl(), which
+// sandbox.cpp interposes, since this may run in a signal handler.
 void read_own_name(ThreadName& name) {
   memset(name, 0, sizeof name);
-  prctl(PR_GET_NAME, name, 0, 0, 0);
+  syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
 }
 
 void write_thread_record(Ring* ring, uint8_t flags = 0) {

@@ -1,4 +1,5 @@
-// What is hard on a sampler, each by its name: fork, exec, threads, dlopen, overflow, deep, signal.
+// What is hard on a sampler, each by its name: fork, exec, threads, dlopen, constructor, overflow,
+// deep, signal.
 // Prints what came of it; it is always the same.
 #include <dlfcn.h>
 #include <pthread.h>
@@ -106,6 +107,12 @@ int test_dlopen(char** paths) {
   return 0;
 }
 
+// A library whose constructor waits for a thread, with the loader's lock.
+int test_constructor(const char* path) {
+  printf("loaded: %d\n", dlopen(path, RTLD_NOW) != nullptr);
+  return 0;
+}
+
 // A stack that overflows again and again, and is left by the handler of the signal.
 sigjmp_buf g_way_out;
 void on_overflow(int) { siglongjmp(g_way_out, 1); }
@@ -168,6 +175,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "fork") == 0) return test_fork();
   if (strcmp(what, "threads") == 0) return test_threads();
   if (strcmp(what, "dlopen") == 0 && argc > 3) return test_dlopen(argv + 2);
+  if (strcmp(what, "constructor") == 0 && argc > 2) return test_constructor(argv[2]);
   if (strcmp(what, "overflow") == 0) return test_overflow();
   if (strcmp(what, "signal") == 0) return test_signal();
   if (strcmp(what, "deep") == 0) {
