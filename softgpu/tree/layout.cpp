@@ -20,6 +20,10 @@ constexpr std::string_view kOurs[] = {
 };
 constexpr std::string_view kShared[] = {"/sys/bus/pci/devices/", "/sys/bus/pci/drivers/amdgpu"};
 
+bool is_of_cpu_caches(std::string_view path) {
+  return path.starts_with(kSystem) && path.find("/cache", kSystem.size()) != path.npos;
+}
+
 }  // namespace
 
 std::string pci_address(const GpuConfig& gpu) {
@@ -44,12 +48,9 @@ bool in_tree(std::string_view path, bool& may_be_machines) {
     const char next = path.size() == prefix.size() ? '/' : path[prefix.size()];
     if (next == '/' || prefix.back() == ':') return true;
   }
-  for (std::string_view prefix : kShared) {
-    if (!path.starts_with(prefix)) continue;
-    may_be_machines = true;
-    return true;
-  }
-  return false;
+  may_be_machines = is_of_cpu_caches(path);
+  for (std::string_view prefix : kShared) may_be_machines |= path.starts_with(prefix);
+  return may_be_machines;
 }
 
 }  // namespace softgpu

@@ -17,6 +17,7 @@ constexpr uint32_t kFirstRenderMinor = 128;
 constexpr std::string_view kTopology = "/sys/devices/virtual/kfd/kfd/topology";
 constexpr std::string_view kProcesses = "/sys/devices/virtual/kfd/kfd/proc";
 constexpr std::string_view kPciRoot = "/sys/devices/pci0000:c0";
+constexpr std::string_view kSystem = "/sys/devices/system";
 constexpr std::string_view kConfigFile = "/softgpu.json";  // at the top of the tree
 constexpr std::string_view kShares = "/shared";            // see buffers.h
 constexpr std::string_view kSessionFile = "/session";      // see session.h

@@ -52,6 +52,7 @@ sonde::Status write_tree(const Config& config, const std::string& root) {
   write_devices(tree, config);
   write_modules(tree);
   write_topology(tree, config);
+  write_cpu_caches(tree, std::string(kSystem));
   for (uint32_t gpu = 0; gpu < config.gpus.size(); ++gpu) write_pci_device(tree, config, gpu);
   return tree.status();
 }

@@ -11,6 +11,7 @@
 #include "config/config_json.h"
 #include "tree/layout.h"
 #include "tree/live.h"
+#include "tree/parts.h"
 
 namespace softgpu {
 namespace {
@@ -40,6 +41,30 @@ class TreeTest : public testing::Test {
 
   sonde::test::TemporaryDirectory root_;
 };
+
+// ROCm 5 finds no GPU if a processor has no description of its caches.
+TEST_F(TreeTest, ProcessorsWithoutCachesGetSome) {
+  const sonde::test::TemporaryDirectory machine;
+  const std::string with = "/node/node1/cpu3/cache", without = "/node/node0/cpu0";
+  for (const std::string& place : {with, without, std::string("/cpu/cpu0"), std::string("/cpu/x"),
+                                   std::string("/node/node0/cpumap")}) {
+    std::filesystem::create_directories(machine.path() + place);
+  }
+  TreeWriter tree(root_.path());
+  write_cpu_caches(tree, machine.path());
+  ASSERT_TRUE(tree.status());
+  const std::string system(kSystem);
+  for (const std::string& place : {without, std::string("/cpu/cpu0")}) {
+    EXPECT_EQ(read(system + place + "/cache/index1/type"), "Instruction\n");
+    EXPECT_EQ(read(system + place + "/cache/index3/level"), "3\n");
+    bool shared = false;
+    EXPECT_TRUE(in_tree(system + place + "/cache", shared));
+    EXPECT_TRUE(shared);
+    EXPECT_FALSE(in_tree(system + place, shared));
+  }
+  EXPECT_FALSE(std::filesystem::exists(root_.path() + system + "/node/node1"));
+  EXPECT_FALSE(std::filesystem::exists(root_.path() + system + "/node/node0/cpumap"));
+}
 
 TEST_F(TreeTest, TopologyCountsItsParts) {
   ASSERT_TRUE(
