@@ -69,6 +69,7 @@ bool ProcessReader::read_stat(Round& round) {
   put(Id::kMajorFaults, static_cast<double>(fields[kMajorFaults]));
   put(Id::kUser, tick_ms * static_cast<double>(fields[kUserTicks]));
   put(Id::kSystem, tick_ms * static_cast<double>(fields[kSystemTicks]));
+  thread_count_ = fields[kThreads];
   if (zombie_) return true;  // it has nothing left but its counts
   put(Id::kThreads, static_cast<double>(fields[kThreads]));
   put(Id::kRss,
@@ -108,6 +109,7 @@ void ProcessReader::read_pss(Round& round) {
 }
 
 void ProcessReader::list_threads() {
+  if (thread_count_ == 1) return waiting_.push_back(pid_);
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/task", error)) {
     if (const auto tid = parse_int(entry.path().filename().string())) waiting_.push_back(*tid);

@@ -39,6 +39,7 @@ class ProcessReader {
   std::string proc_, folder_;
   int64_t pid_;
   bool zombie_ = false;
+  int64_t thread_count_ = 0;
   std::vector<int64_t> waiting_;  // threads of this turn that are still to be looked at
   std::map<int64_t, Counts> threads_;
   bool has_waits_ = false;  // this kernel counts them (CONFIG_SCHED_INFO)
