@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -107,9 +108,29 @@ int test_dlopen(char** paths) {
   return 0;
 }
 
-// A library whose constructor waits for a thread, with the loader's lock.
+// A library whose constructor waits, with the loader's lock: for a thread that was there before to
+// start another, and for one of its own.
+int g_asking[2], g_answering[2];
+
+void* start_when_asked(void*) {
+  char byte = 0;
+  pthread_t thread;
+  if (read(g_asking[0], &byte, 1) == 1 &&
+      pthread_create(&thread, nullptr, burn_shortly, nullptr) == 0) {
+    pthread_join(thread, nullptr);
+  }
+  return write(g_answering[1], &byte, 1) == 1 ? &g_asking : nullptr;
+}
+
 int test_constructor(const char* path) {
+  pthread_t thread;
+  if (pipe(g_asking) != 0 || pipe(g_answering) != 0) return 1;
+  pthread_create(&thread, nullptr, start_when_asked, nullptr);
+  char ends[32];
+  snprintf(ends, sizeof ends, "%d %d", g_asking[1], g_answering[0]);
+  setenv("CPU_ROUGH_PIPES", ends, 1);
   printf("loaded: %d\n", dlopen(path, RTLD_NOW) != nullptr);
+  pthread_join(thread, nullptr);
   return 0;
 }
 

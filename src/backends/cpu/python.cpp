@@ -292,18 +292,26 @@ class PythonWalk {
   uint64_t thread_ = 0;  // its thread state
 };
 
-// Whether libraries were loaded since the last call. Cheaper than a failing dlsym(), whose first
-// failure also allocates memory.
-bool has_new_libraries() {
-  const auto loads = [](dl_phdr_info* info, size_t, void* total) {
-    *static_cast<unsigned long long*>(total) = info->dlpi_adds;
-    return 1;
+// Whether an interpreter may have been loaded since the last call. dlsym() would wait for a thread
+// that is loading something else, and its first failure allocates memory.
+bool may_have_come() {
+  struct Look {
+    unsigned long long loads = 0;
+    bool is_there = false;
+  } look;
+  const auto look_at = [](dl_phdr_info* info, size_t, void* context) {
+    auto& seen = *static_cast<Look*>(context);
+    seen.loads = info->dlpi_adds;
+    if (seen.loads == agent::load(g_loads)) return 1;
+    if (info->dlpi_name != nullptr && strstr(info->dlpi_name, "/libpython") != nullptr) {
+      seen.is_there = true;
+    }
+    return 0;
   };
-  unsigned long long total = 0;
-  dl_iterate_phdr(loads, &total);
-  const bool is_first = g_loads == 0;
-  if (total == __atomic_exchange_n(&g_loads, total, __ATOMIC_RELAXED)) return false;
-  return !is_first || Py_GetVersion != nullptr;
+  dl_iterate_phdr(look_at, &look);
+  const bool is_first = agent::load(g_loads) == 0;
+  if (look.loads == __atomic_exchange_n(&g_loads, look.loads, __ATOMIC_RELAXED)) return false;
+  return look.is_there || (is_first && Py_GetVersion != nullptr);
 }
 
 // "3.11.2 (main ...": 0x30b
@@ -402,7 +410,7 @@ void probe_python(const struct sonde_agent* agent, const char* said) {
 }
 
 void find_python(const struct sonde_agent* agent) {
-  if (g_layout != nullptr || g_refused || !has_new_libraries()) return;
+  if (g_layout != nullptr || g_refused || !may_have_come()) return;
   const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   void* loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
   g_this_thread_state =
