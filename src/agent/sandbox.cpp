@@ -204,13 +204,13 @@ void sonde::agent::find_next_prctl() {
 }
 
 extern "C" __attribute__((visibility("default"))) int prctl(int option, ...) {
-  if (g_next_prctl == nullptr) sonde::agent::find_next_prctl();
   va_list list;
   va_start(list, option);
   unsigned long arguments[4];
   for (unsigned long& argument : arguments) argument = va_arg(list, unsigned long);
   va_end(list);
   before_prctl(option, arguments[0], arguments[1]);
+  if (g_next_prctl == nullptr) sonde::agent::find_next_prctl();
   return g_next_prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 #endif
