@@ -2,7 +2,6 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "backends/cpu/eh_frame.h"
 #include "backends/cpu/modules.h"
 #include "backends/cpu/unwind.h"
+#include "base/test_support.h"
 
 namespace sonde::cpu {
 
@@ -29,19 +29,16 @@ uint64_t function_of(void* library) {
 struct VanishingTest : ::testing::Test {
   VanishingTest() {
     EXPECT_TRUE(prepare_modules());
-    char name[] = "/tmp/sonde-vanishing-XXXXXX";
-    folder = mkdtemp(name);
     void* library = dlopen("libBrokenLocale.so.1", RTLD_NOW);
     if (library == nullptr) return;
     const link_map* map = nullptr;
     EXPECT_EQ(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
     for (const char* file : {"/a.so", "/b.so"}) {
-      std::filesystem::copy_file(map->l_name, folder + file);
-      paths.push_back(folder + file);
+      std::filesystem::copy_file(map->l_name, folder.path() + file);
+      paths.push_back(folder.path() + file);
     }
     close(library);
   }
-  ~VanishingTest() override { std::filesystem::remove_all(folder); }
 
   void SetUp() override {
     if (paths.empty()) GTEST_SKIP() << "no libBrokenLocale.so.1";
@@ -55,7 +52,7 @@ struct VanishingTest : ::testing::Test {
     forget_modules();
   }
 
-  std::string folder;
+  test::TemporaryDirectory folder;
   std::vector<std::string> paths;
 };
 
