@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,9 +34,9 @@ constexpr Cache kCaches[] = {
      16 << 20},
 };
 
-std::string number_of(int name, long otherwise) {
+long value_of(int name, long otherwise) {
   const long value = ::sysconf(name);
-  return std::to_string(value > 0 ? value : otherwise);
+  return value > 0 ? value : otherwise;
 }
 
 long processors() { return std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)); }
@@ -57,12 +59,12 @@ void write_caches(TreeWriter& tree, const std::string& folder) {
   for (size_t i = 0; i < std::size(kCaches); ++i) {
     const Cache& cache = kCaches[i];
     const std::string index = folder + "/index" + std::to_string(i) + "/";
-    const long kib = std::stol(number_of(cache.size, cache.likely_bytes)) / 1024;
     tree.file(index + "level", std::string(cache.level) + "\n");
     tree.file(index + "type", std::string(cache.type) + "\n");
-    tree.file(index + "size", std::to_string(kib) + "K\n");
-    tree.file(index + "coherency_line_size", number_of(cache.line, 64) + "\n");
-    tree.file(index + "ways_of_associativity", number_of(cache.ways, 8) + "\n");
+    tree.file(index + "size",
+              std::to_string(value_of(cache.size, cache.likely_bytes) / 1024) + "K\n");
+    tree.file(index + "coherency_line_size", std::to_string(value_of(cache.line, 64)) + "\n");
+    tree.file(index + "ways_of_associativity", std::to_string(value_of(cache.ways, 8)) + "\n");
     tree.file(index + "physical_line_partition", "1\n");
     tree.file(index + "shared_cpu_map", map);
     tree.file(index + "shared_cpu_list", list);
