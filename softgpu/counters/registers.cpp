@@ -12,7 +12,8 @@ std::vector<uint32_t> in_a_row(uint32_t first, uint32_t count, uint32_t step) {
 }  // namespace
 
 const std::vector<PerfBlock>& perf_blocks() {
-  static const std::vector<PerfBlock> kBlocks = {
+  // Never destroyed: the GPU outlives main.
+  static const auto& blocks = *new std::vector<PerfBlock>{
       {CounterBlock::kSq, 9, in_a_row(0xd9c0, 8, 1), in_a_row(0xd1c0, 8, 2)},
       {CounterBlock::kSpi,
        8,
@@ -26,7 +27,7 @@ const std::vector<PerfBlock>& perf_blocks() {
       {CounterBlock::kCpc, 10, {0xd809, 0xd803}, {0xd006, 0xd004}},
       {CounterBlock::kCpf, 10, {0xd807, 0xd805}, {0xd00a, 0xd008}},
   };
-  return kBlocks;
+  return blocks;
 }
 
 }  // namespace softgpu

@@ -217,12 +217,13 @@ OpcodeClass classify(const Opcode& opcode) {
 }  // namespace
 
 const OpcodeClass& class_of(const Opcode& opcode) {
-  static const std::vector<OpcodeClass> kClasses = [] {
-    std::vector<OpcodeClass> made;
-    for (const Opcode& each : sonde::gpu::all_opcodes()) made.push_back(classify(each));
+  // Never destroyed: waves outlive main.
+  static const auto& classes = *[] {
+    auto* made = new std::vector<OpcodeClass>;
+    for (const Opcode& each : sonde::gpu::all_opcodes()) made->push_back(classify(each));
     return made;
   }();
-  return kClasses[static_cast<size_t>(&opcode - sonde::gpu::all_opcodes().data())];
+  return classes[static_cast<size_t>(&opcode - sonde::gpu::all_opcodes().data())];
 }
 
 }  // namespace softgpu::isa

@@ -60,8 +60,8 @@ Table make_table() {
 }  // namespace
 
 Handler find_handler(std::string_view name) {
-  static const Table kTable = make_table();
-  return kTable.find(name);
+  static const Table& table = *new Table(make_table());  // never destroyed: waves outlive main
+  return table.find(name);
 }
 
 }  // namespace softgpu::isa

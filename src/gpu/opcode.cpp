@@ -47,8 +47,8 @@ size_t Opcode::operands() const {
 }
 
 const Opcode* find_opcode(Architecture architecture, Format format, uint32_t number) {
-  static const Index kIndex = make_index();
-  return number < kNumbers ? kIndex[place_of(architecture, format, number)] : nullptr;
+  static const Index& index = *new Index(make_index());  // never destroyed: waves outlive main
+  return number < kNumbers ? index[place_of(architecture, format, number)] : nullptr;
 }
 
 std::span<const Opcode> all_opcodes() { return kOpcodes; }

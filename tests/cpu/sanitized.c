@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static int g_shared;
+/* volatile: otherwise each thread accesses it once, which two may do unseen at one instant. */
+static volatile int g_shared;
 
 static void* work(void* unused) {
   volatile unsigned long x = 0;
@@ -23,7 +24,7 @@ static void* work(void* unused) {
 }
 
 static void* race(void* unused) {
-  for (int i = 0; i < 1000; ++i) ++g_shared;
+  for (int i = 0; i < 1000; ++i) g_shared = g_shared + 1;
   return unused;
 }
 
