@@ -206,6 +206,21 @@ TEST_F(ExecutorTest, TheProgramsOwnHandlerStillGetsItsFaults) {
   sigaction(SIGSEGV, &before, nullptr);
 }
 
+TEST_F(ExecutorTest, WhatTheProgramSetsMeanwhileIsForItsOwnFaults) {
+  struct sigaction before {};
+  EXPECT_FALSE(keep_action(SIGUSR1, nullptr, &before));
+  EXPECT_EQ(run("count_groups", 64, 64).kind, Outcome::kDone);
+  struct sigaction action {};
+  action.sa_handler = own_handler;
+  EXPECT_TRUE(keep_action(SIGSEGV, &action, &before));
+  EXPECT_EQ(before.sa_handler, SIG_DFL);
+  EXPECT_TRUE(keep_action(SIGSEGV, &before, &action));
+  EXPECT_EQ(action.sa_handler, own_handler);
+  struct sigaction now {};
+  sigaction(SIGSEGV, nullptr, &now);  // the kernel's
+  EXPECT_NE(now.sa_flags & SA_SIGINFO, 0);
+}
+
 TEST_F(ExecutorTest, WithoutAHandlerAFaultOfTheProgramEndsIt) {
   EXPECT_EXIT(
       {

@@ -20,10 +20,32 @@ constexpr size_t kStackBytes = 64 * 1024;
 // Read in a signal handler: must not need an allocation.
 thread_local FaultSlot* current __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local bool passing_on __attribute__((tls_model("initial-exec"))) = false;
+// What sigaction() is asked now is asked by us, of the kernel.
+thread_local bool asks_kernel __attribute__((tls_model("initial-exec"))) = false;
 
 struct Previous {
   std::mutex mutex;
   struct sigaction action[kSignalCount] = {};
+  bool is_replaced[kSignalCount] = {};
+};
+
+// A handler may call sigaction(), too: it must not find the lock taken by its own thread.
+class Lock : sonde::Pinned {
+ public:
+  explicit Lock(std::mutex& mutex) : mutex_(mutex) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+    mutex_.lock();
+  }
+  ~Lock() {
+    mutex_.unlock();
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  std::mutex& mutex_;
+  sigset_t before_;
 };
 
 Previous& previous() {
@@ -43,7 +65,9 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   const struct sigaction& old = previous().action[index_of(signal)];
   bool has_handler = old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN;
   if (!has_handler || passing_on) {
+    asks_kernel = true;
     ::signal(signal, old.sa_handler == SIG_IGN ? SIG_IGN : SIG_DFL);
+    asks_kernel = false;
     if (info->si_code <= 0) raise(signal);  // sent by a process: nothing would raise it again
     return;
   }
@@ -99,18 +123,31 @@ void catch_faults_in(FaultSlot* slot) { current = slot; }
 
 void install_fault_handlers() {
   Previous& old = previous();
-  std::lock_guard lock(old.mutex);
+  const Lock lock(old.mutex);
+  asks_kernel = true;
   for (size_t i = 0; i < kSignalCount; i++) {
     struct sigaction now {};
-    sigaction(kSignals[i], nullptr, &now);
-    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;
-    old.action[i] = now;
     struct sigaction ours {};
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&ours.sa_mask);
-    sigaction(kSignals[i], &ours, nullptr);
+    if (sigaction(kSignals[i], &ours, &now) != 0) continue;
+    if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != on_fault) old.action[i] = now;
+    old.is_replaced[i] = true;
   }
+  asks_kernel = false;
+}
+
+bool keep_action(int signal, const struct sigaction* action, struct sigaction* before) {
+  const size_t i = index_of(signal);
+  if (kSignals[i] != signal || asks_kernel) return false;
+  Previous& old = previous();
+  const Lock lock(old.mutex);
+  if (!old.is_replaced[i]) return false;
+  const struct sigaction was = old.action[i];
+  if (action != nullptr) old.action[i] = *action;
+  if (before != nullptr) *before = was;
+  return true;
 }
 
 }  // namespace softgpu

@@ -2,6 +2,8 @@
 // code and are reported; on any other thread they go to the program's handler.
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 
 #include "base/pinned.h"
@@ -28,5 +30,10 @@ class FaultStack : sonde::Pinned {
 void catch_faults_in(FaultSlot* slot);
 // Installs our handlers, if the program has replaced them.
 void install_fault_handlers();
+// What sigaction() does for a signal whose handler is ours: the program's action is for the faults
+// that no kernel has. False if the kernel is to be asked. (LLVM, which loads code in a thread of
+// the program, sets the default action of SIGSEGV for moments; a kernel's fault then ended the
+// process.)
+bool keep_action(int signal, const struct sigaction* action, struct sigaction* before);
 
 }  // namespace softgpu
