@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "compute/fault.h"
 #include "compute/kernel_abi.h"
 
 namespace softgpu {
@@ -207,15 +208,16 @@ TEST_F(ExecutorTest, TheProgramsOwnHandlerStillGetsItsFaults) {
 }
 
 TEST_F(ExecutorTest, WhatTheProgramSetsMeanwhileIsForItsOwnFaults) {
-  struct sigaction before {};
-  EXPECT_FALSE(keep_action(SIGUSR1, nullptr, &before));
+  struct sigaction ours {};
+  EXPECT_FALSE(keep_action(SIGUSR1, nullptr, &ours));
   EXPECT_EQ(run("count_groups", 64, 64).kind, Outcome::kDone);
-  struct sigaction action {};
-  action.sa_handler = own_handler;
-  EXPECT_TRUE(keep_action(SIGSEGV, &action, &before));
-  EXPECT_EQ(before.sa_handler, SIG_DFL);
-  EXPECT_TRUE(keep_action(SIGSEGV, &before, &action));
-  EXPECT_EQ(action.sa_handler, own_handler);
+  struct sigaction none {};
+  EXPECT_TRUE(keep_action(SIGSEGV, &none, nullptr));
+  ours.sa_handler = own_handler;
+  EXPECT_TRUE(keep_action(SIGSEGV, &ours, &none));
+  EXPECT_EQ(none.sa_handler, SIG_DFL);
+  EXPECT_TRUE(keep_action(SIGSEGV, &none, &ours));
+  EXPECT_EQ(ours.sa_handler, own_handler);
   struct sigaction now {};
   sigaction(SIGSEGV, nullptr, &now);  // the kernel's
   EXPECT_NE(now.sa_flags & SA_SIGINFO, 0);

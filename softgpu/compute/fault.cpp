@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "base/pinned.h"
 #include "compute/fiber.h"
 
 namespace softgpu {
