@@ -138,6 +138,8 @@ class RowReader {
     rows_.empty_name = texts.empty_name;
     std::unordered_map<std::string, uint32_t> known;
     for (uint32_t i = 0; i < rows_.names.size(); ++i) known.emplace(rows_.names[i], i);
+    // Otherwise the file is locked, and its pages are forgotten, for each text.
+    SONDE_ASSIGN(auto transaction, store::Transaction::begin(database_));
     SONDE_ASSIGN(auto lookup, database_.prepare("SELECT string FROM v_ustring WHERE id = ?1"));
     for (const int64_t id : text_ids_) {
       lookup.bind(1, id);
@@ -149,7 +151,7 @@ class RowReader {
       if (is_new) rows_.names.push_back(text);
       rows_.text_of.push_back(entry->second);
     }
-    return ok_status();
+    return transaction.commit();
   }
 
   void add_device(int64_t gpu, std::string_view name) {

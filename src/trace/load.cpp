@@ -208,6 +208,8 @@ Status load_texts(store::Database& database, const Request& request,
   }
   const auto marker = name_of.find("UserMarker");
   const NameId marker_name = marker == name_of.end() ? ~NameId{0} : marker->second;
+  // Otherwise the file is locked, and its pages are forgotten, for each text.
+  SONDE_ASSIGN(auto transaction, store::Transaction::begin(database));
   SONDE_ASSIGN(auto lookup, database.prepare("SELECT string FROM v_ustring WHERE id = ?1"));
   const auto text_of = [&](int64_t id) -> Result<std::string> {
     lookup.bind(1, id);
@@ -237,7 +239,7 @@ Status load_texts(store::Database& database, const Request& request,
     trace.texts.push_back(std::move(text));
     apis.args[i] = static_cast<uint32_t>(trace.texts.size() - 1);
   }
-  return ok_status();
+  return transaction.commit();
 }
 
 // The first start of operations, which are not loaded themselves: for Trace::origin_ns.
