@@ -32,6 +32,7 @@ PROGRAMS = {
     "copies": Program([[]]),
     "exits": Program([["return"], ["exit"], ["thread"], ["quick"]]),
     "forks": Program([["before"], ["after"]]),
+    "handlers": Program([[]]),
     "ipc": Program([[]]),
     "matmul_hip": Program([["--m", "70", "--k", "33", "--n", "50"]]),
     "ops": Program([[mode] for mode in ("vadd", "streams", "events", "graph", "managed", "rectangles", "fills", "peers",
