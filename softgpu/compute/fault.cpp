@@ -63,7 +63,11 @@ size_t index_of(int signal) {
 // Does what would have happened without us. Returning to the instruction raises the signal again,
 // now with the default action.
 void pass_on(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& old = previous().action[index_of(signal)];
+  struct sigaction old;
+  {
+    const Lock lock(previous().mutex);
+    old = previous().action[index_of(signal)];
+  }
   bool has_handler = old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN;
   if (!has_handler || passing_on) {
     asks_kernel = true;

@@ -1,5 +1,5 @@
 /* A library that waits when it is loaded: for the program to start another thread, and for a thread
- * of its own to use 100 ms of CPU time. */
+ * of its own to use 400 ms of CPU time. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static void* work(void* unused) {
   struct timespec used;
   do {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  } while (used.tv_sec == 0 && used.tv_nsec < 100000000);
+  } while (used.tv_sec == 0 && used.tv_nsec < 400000000);
   return unused;
 }
 
