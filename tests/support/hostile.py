@@ -3,7 +3,7 @@
 recover. The commands are those that `sonde --help` lists; a new one is tried without being named
 here.
 
-    hostile.py --sonde SONDE --folder EMPTY [--seconds N] [--sessions [--recorder SONDE]]
+    hostile.py --sonde SONDE --folder EMPTY [--sessions [--recorder SONDE]]
 
 What must hold for a file that cannot be read: exit status 1, and on stderr exactly one line, which
 names the file. A file with flipped bits may also be readable; then the exit status is 0. No run may
@@ -95,7 +95,7 @@ def try_file(sonde, line, bad, name):
     return wrong and f"{' '.join(line)} on {name}: {wrong}"
 
 
-def try_files(sonde, folder, seconds):
+def try_files(sonde, folder):
     make_good(os.path.join(folder, "good.rpd"))
     bad = os.path.join(folder, "files")
     damage.damage_file(os.path.join(folder, "good.rpd"), bad)
@@ -104,19 +104,11 @@ def try_files(sonde, folder, seconds):
     pairs = [(line, name) for name in names for line in lines
              # A new trace, there or in it.
              if line[0] != "record" or name not in ("missing.rpd", "folder.rpd")]
-    damage.random.shuffle(pairs)  # so that what there is time for is not always the same
-    end, left_out = time.monotonic() + seconds, "left out"
-
-    def try_in_time(pair):
-        return left_out if time.monotonic() > end else try_file(sonde, pair[0], bad, pair[1])
-
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = [wrong for wrong in pool.map(try_in_time, pairs) if wrong != left_out]
+        found = list(pool.map(lambda pair: try_file(sonde, pair[0], bad, pair[1]), pairs))
     problems = [wrong for wrong in found if wrong]
-    print(f"{len(found)} runs of {len(lines)} commands on {len(names)} files, "
+    print(f"{len(pairs)} runs of {len(lines)} commands on {len(names)} files, "
           f"{len(problems)} problems")
-    if len(found) < len(pairs):
-        print(f"the other {len(pairs) - len(found)} runs were left out after {seconds} s")
     return problems
 
 
@@ -177,13 +169,12 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--sessions", action="store_true")
     parser.add_argument("--recorder", default="", help="makes the session that is damaged")
-    parser.add_argument("--seconds", type=int, default=120, help="no run on a file begins later")
     options = parser.parse_args()
     os.makedirs(options.folder)
     if options.sessions:
         problems = try_sessions(options.sonde, options.recorder, options.folder)
     else:
-        problems = try_files(options.sonde, options.folder, options.seconds)
+        problems = try_files(options.sonde, options.folder)
     for problem in problems[:30]:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
