@@ -235,7 +235,6 @@ void Attached::wait_until_left() const {
 }
 
 Status Attached::join() {
-  started_ns_ = monotonic_now_ns();
   const std::string parts = late_parts(options_);
   if (options_.sample_hz == 0 && parts.empty()) return ok_status();
   give_to_owner(session_, options_.pid);
@@ -290,6 +289,7 @@ Outcome Attached::watch() {
   const Ends ends;
   StatusLine status(!options_.quiet);
   Outcome outcome;
+  started_ns_ = monotonic_now_ns();  // joining takes long where the machine is busy
   for (;;) {
     pollfd items[] = {{ends.fd(), POLLIN, 0}, {process_.get(), POLLIN, 0}};
     ::poll(items, 2, kPollMs);

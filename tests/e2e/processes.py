@@ -59,6 +59,34 @@ def runs(pid):
         return False
 
 
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""  # it is gone, or not for us to see
+
+
+def where_below(root):
+    """A line for each thread below `root`: its state and CPU time, in clock ticks, and where it
+    waits in the kernel. For a test that hangs on a machine that nobody sees."""
+    lines = []
+    for pid in descendants(root):
+        lines.append(f"{pid} " + " ".join(read(f"/proc/{pid}/cmdline").replace("\0", " ").split())[:200])
+        try:
+            threads = sorted(os.listdir(f"/proc/{pid}/task"), key=int)
+        except OSError:
+            continue
+        for thread in threads:
+            folder = f"/proc/{pid}/task/{thread}"
+            fields = read(f"{folder}/stat").rpartition(")")[2].split()
+            if fields:
+                lines.append(f"  {thread} {read(folder + '/comm')} {fields[0]} user={fields[11]} "
+                             f"system={fields[12]} waits={read(folder + '/wchan')} "
+                             f"call={read(folder + '/syscall')}")
+    return lines
+
+
 def send(pid, number):
     try:
         os.kill(pid, number)

@@ -21,6 +21,7 @@ Last it prints the trace's figures, which ./dev matrix compares between releases
 import argparse
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -30,7 +31,11 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import processes  # noqa: E402
+
 MOST_NS = 5_000
+LIMIT_SECONDS = 500  # less than ctest's, which would end this process alone and say nothing
 # What the compiler makes of <<<...>>> is not the program's (docs/backends/hip.md).
 NO_CALLS = ("__hipPushCallConfiguration", "__hipPopCallConfiguration")
 
@@ -168,6 +173,20 @@ def check_views(database, kernels, copies, hsa):
     return problems
 
 
+def run(command):
+    """What it wrote and its status. If it hangs, says where, and leaves nothing of it behind."""
+    processes.become_reaper()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="replace") as started:
+        try:
+            output, errors = started.communicate(timeout=LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            where = processes.where_below(os.getpid())
+            processes.end_below(os.getpid())
+            sys.exit("\n".join([f"the programs have not ended after {LIMIT_SECONDS} s", *where]))
+    return subprocess.CompletedProcess(command, started.returncode, output, errors)
+
+
 def record(options, folder):
     """Runs the programs; the trace, the GPU's log, and what the programs wrote."""
     trace, log = pathlib.Path(folder, "t.rpd"), pathlib.Path(folder, "log")
@@ -177,10 +196,10 @@ def record(options, folder):
     configured = ["--config", options.config] if options.config else ["--gpu", options.gpu]
     # Level 4 because from HIP 6 on threads are named only there.
     logging = ["env", "AMD_LOG_LEVEL=4", "AMD_LOG_MASK=1"] if options.calls else []
-    done = subprocess.run(
+    done = run(
         [options.build / "bin/sonde", "record", "-q", "-o", trace, "--",
          options.build / "bin/softgpu", *configured, "--log", log, "--", *logging, "/bin/sh", "-c",
-         script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+         script])
     if done.returncode:
         sys.exit(f"the programs failed ({done.returncode})\n{done.stderr[-2000:]}")
     return trace, log, done

@@ -131,6 +131,14 @@ class Attach(AttachCase):
             self.assertEqual(outer, 0)  # it was before
         self.end()
 
+    def test_the_duration_is_of_the_recording_not_of_the_joining_before_it(self):
+        slow = self.programs.parent / "fakes/libslow_loading.so"  # takes a second
+        self.start("env", f"LD_AUDIT={slow}", self.programs / "attached_marks")
+        self.record("--duration", "600ms", "--sample", "off")
+        [(first, last)] = self.sql("select min(start), max(start) from api where args = 'moment'")
+        self.assertGreater(last - first, 300_000_000)
+        self.end()
+
     def test_calls_copies_and_new_queues_of_hsa_are_recorded(self):
         self.start_on_softgpu("hsa_attached")
         before = self.seen()
