@@ -27,21 +27,27 @@ void futex(int operation, uint32_t value, const timespec* most = nullptr) {
   syscall(SYS_futex, &g_sleeping, operation, value, most, nullptr, 0);
 }
 
-// Sleeps until there is work. If a reader watches the board, it may ask for threads meanwhile.
-void sleep_until_work() {
-  constexpr timespec kLook = {0, 100'000'000};
-  while (__atomic_load_n(&g_sleeping, __ATOMIC_ACQUIRE) != 0 && !dormant()) {
-    futex(FUTEX_WAIT_PRIVATE, 1, is_watched() ? &kLook : nullptr);
-    tell_threads();
-  }
-}
-
 bool all_idle() {
   for (Queue* queue = g_queues.load(std::memory_order_acquire); queue != nullptr;
        queue = queue->next) {
     if (!idle(*queue)) return false;
   }
   return !any_program_signals() && !any_counted();
+}
+
+// Sleeps until there is work. If a reader watches the board, it may ask for threads meanwhile.
+// Whoever queues work looks for a sleeper without a fence in between, since each launch would pay
+// for it: the load may be before the store, and work queued at the very moment of falling asleep
+// wakes nobody. So the first sleep is short, and whoever has slept looks for work.
+void sleep_until_work() {
+  constexpr timespec kLook = {0, 100'000'000}, kFirst = {0, kLookNs};
+  const timespec* most = &kFirst;
+  while (__atomic_load_n(&g_sleeping, __ATOMIC_ACQUIRE) != 0 && !dormant()) {
+    futex(FUTEX_WAIT_PRIVATE, 1, most);
+    tell_threads();
+    if (!all_idle()) __atomic_store_n(&g_sleeping, 0, __ATOMIC_RELAXED);
+    most = is_watched() ? &kLook : nullptr;
+  }
 }
 
 // In a process that was attached to: whether the thread may end. A concurrent restart either sees
