@@ -72,7 +72,8 @@ def where_below(root):
     waits in the kernel. For a test that hangs on a machine that nobody sees."""
     lines = []
     for pid in descendants(root):
-        lines.append(f"{pid} " + " ".join(read(f"/proc/{pid}/cmdline").replace("\0", " ").split())[:200])
+        command = " ".join(read(f"/proc/{pid}/cmdline").replace("\0", " ").split())
+        lines.append(f"{pid} {command[:200]}")
         try:
             threads = sorted(os.listdir(f"/proc/{pid}/task"), key=int)
         except OSError:
