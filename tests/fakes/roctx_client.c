@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "../programs/steps.h"
 
 void roctxMarkA(const char* message);
 int roctxRangePushA(const char* message);
@@ -21,11 +22,12 @@ static void expect(int right) {
 }
 
 static void* work(void* number) {
+  const unsigned thread = *(const unsigned*)number;
   char text[64];
   uint64_t last = 0;
   expect(roctxRangePushA("outer") == 0);
   for (unsigned step = 0; !g_end; ++step) {
-    snprintf(text, sizeof text, "%u-%u", step, *(const unsigned*)number);
+    snprintf(text, sizeof text, "%u-%u", step, thread);
     expect(roctxRangePushA(text) == 1);
     const uint64_t id = roctxRangeStartA("of the process");
     expect(id > last);
@@ -35,6 +37,7 @@ static void* work(void* number) {
     if (nanosleep(&time, NULL) != 0) __atomic_fetch_add(&g_interrupted, 1, __ATOMIC_RELAXED);
     roctxRangeStop(id);
     expect(roctxRangePop() == 1);
+    step_made(thread);
   }
   expect(roctxRangePop() == 0);
   expect(roctxRangePop() == -1);
@@ -42,15 +45,12 @@ static void* work(void* number) {
 }
 
 int main(void) {
-  enum { kThreads = 2 };
   unsigned numbers[kThreads] = {0, 1};
   pthread_t threads[kThreads];
   for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, &numbers[i]);
   puts("ready");
   fflush(stdout);
-  char word;
-  while (read(0, &word, 1) > 0) {
-  }
+  answer_input();
   g_end = 1;
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
   printf("1 interrupted=%u wrong=%u\n", g_interrupted, g_wrong);

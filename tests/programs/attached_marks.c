@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "sonde/sonde.h"
+#include "steps.h"
 
 static volatile int g_end;
 static unsigned g_interrupted, g_wrong;
@@ -170,12 +170,12 @@ static void* work(void* number) {
     const int left = level == -2 ? -2 : nvtx_pop();
     expect(left == level);
     sonde_range_pop();
+    step_made(thread);
   }
   return NULL;
 }
 
 int main(void) {
-  enum { kThreads = 2 };
   unsigned numbers[kThreads] = {0, 1};
   pthread_t threads[kThreads];
   sonde_mark("before");
@@ -184,9 +184,7 @@ int main(void) {
   for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, &numbers[i]);
   puts("ready");
   fflush(stdout);
-  char word;
-  while (read(0, &word, 1) > 0) {
-  }
+  answer_input();
   g_end = 1;
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
   printf("1 interrupted=%u wrong=%u\n", g_interrupted, g_wrong);

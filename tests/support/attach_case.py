@@ -1,6 +1,7 @@
 """What tests of `sonde record --pid` share: a program that is attached to, and what of it may not change."""
 import os
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -50,6 +51,27 @@ class AttachCase(ToolCase):
         self.assertEqual(made.returncode, status, made.stderr)
         self.assertEqual(list(self.folder.glob("sonde-*")), [])
         return made.stderr
+
+    def record_steps(self, *options, name):
+        """Records until each thread of a program has made whole steps meanwhile (tests/programs/steps.h)."""
+        self.trace = self.folder / name
+        recorder = subprocess.Popen([self.sonde, "record", "--pid", str(self.pid), "-o", str(self.trace), *options],
+                                    stderr=subprocess.PIPE, text=True,
+                                    env={**os.environ, "SONDE_SPOOL_DIR": str(self.folder)})
+        self.addCleanup(recorder.stderr.close)
+        self.addCleanup(recorder.kill)
+        text = ""
+        while "not recorded: " not in text:
+            text += (line := recorder.stderr.readline())
+            self.assertNotEqual(line, "", text)
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        self.assertEqual(self.process.stdout.readline(), "more\n")
+        recorder.send_signal(signal.SIGINT)
+        text += recorder.stderr.read()
+        self.assertEqual(recorder.wait(LIMIT_SECONDS), 0, text)
+        self.assertEqual(list(self.folder.glob("sonde-*")), [])
+        return text
 
     def sql(self, text):
         database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)

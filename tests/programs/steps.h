@@ -1,0 +1,33 @@
+/* For programs of two threads that are attached to while they make steps. A byte of standard input
+ * asks for more of them, so that a recording has them however busy the machine is. */
+#pragma once
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kThreads = 2, kMoreSteps = 20 };
+
+static unsigned g_steps[kThreads];
+
+static void step_made(unsigned thread) {
+  __atomic_fetch_add(&g_steps[thread], 1, __ATOMIC_RELAXED);
+}
+
+/* For each byte, prints "more" once each thread has made so many whole steps. Returns at the end of
+ * the input. */
+static void answer_input(void) {
+  char word;
+  while (read(0, &word, 1) > 0) {
+    for (int i = 0; i < kThreads; ++i) {
+      const unsigned before = __atomic_load_n(&g_steps[i], __ATOMIC_RELAXED);
+      const struct timespec time = {0, 1000000};
+      /* The first may have begun before. */
+      while (__atomic_load_n(&g_steps[i], __ATOMIC_RELAXED) - before < kMoreSteps + 1) {
+        nanosleep(&time, NULL);
+      }
+    }
+    puts("more");
+    fflush(stdout);
+  }
+}
