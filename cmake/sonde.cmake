@@ -129,6 +129,11 @@ function(sonde_compile_for_target name)
       -fvisibility-inlines-hidden> -O2 -fno-plt -fdata-sections -include ${PROJECT_SOURCE_DIR}/src/base/old_glibc.h)
 endfunction()
 
+# sonde_seldom_run(SOURCE ...): code of the traced program's side whose size matters, not its time.
+function(sonde_seldom_run)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Os)
+endfunction()
+
 # sonde_preloaded(SOURCES ...): a part of libsonde-agent.so (src/backends/CMakeLists.txt).
 function(sonde_preloaded name)
   cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})

@@ -203,6 +203,7 @@ __attribute__((constructor)) static void start_up() {
   started = true;
   sonde::ErrnoKeeper keep;
   sonde::agent::find_next_prctl();
+  sonde::agent::find_next_exec();
   sonde::agent::remember_environment();
   if (const char* session = getenv("SONDE_SESSION")) {
     sonde::agent::begin_windows();

@@ -3,7 +3,6 @@
 #include "agent/exec.h"
 
 #include <alloca.h>
-#include <dlfcn.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 #include "agent/state.h"
 #include "base/environment_merge.h"
 #include "base/errno_keeper.h"
+#include "base/next_function.h"
 
 namespace sonde::agent {
 
@@ -63,6 +63,18 @@ Change wanted_change(char* const* environment) {
   return merge_is_needed(environment, g_inject) ? Change::kMerge : Change::kNone;
 }
 
+using Exec = int (*)(const char*, char* const*, char* const*);
+using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*,
+                      const posix_spawnattr_t*, char* const*, char* const*);
+struct Next {
+  NextFunction<Exec> execve{"execve"}, execvpe{"execvpe"};
+  NextFunction<int (*)(int, char* const*, char* const*)> fexecve{"fexecve"};
+  NextFunction<int (*)(int, const char*, char* const*, char* const*, int)> execveat{"execveat"};
+  NextFunction<Spawn> posix_spawn{"posix_spawn"}, posix_spawnp{"posix_spawnp"};
+  NextFunction<int (*)(const char*)> chroot{"chroot"};
+};
+constinit Next g_next;
+
 #endif
 
 }  // namespace
@@ -71,6 +83,18 @@ void remember_environment() {
   const char* inject = getenv("SONDE_INJECT");
   if (inject != nullptr && strlen(inject) < kMaxInject) strcpy(g_inject, inject);
 }
+
+#ifndef SONDE_AGENT_STATIC
+void find_next_exec() {
+  g_next.execve.find();
+  g_next.execvpe.find();
+  g_next.fexecve.find();
+  g_next.execveat.find();
+  g_next.posix_spawn.find();
+  g_next.posix_spawnp.find();
+  g_next.chroot.find();
+}
+#endif
 
 }  // namespace sonde::agent
 
@@ -88,7 +112,7 @@ void remember_environment() {
     merged = entries;                                                                \
   }
 
-#define SONDE_REAL(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
+#define SONDE_REAL(name) sonde::agent::g_next.name.get()
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
 
 #ifndef SONDE_AGENT_STATIC
@@ -100,10 +124,11 @@ static void strip_own_environment() {
   const bool own = static_cast<pid_t>(agent::g_state.pid) == getpid() || agent::is_new_child();
   if (!own || agent::wanted_change(environ) != agent::Change::kStrip) return;
   const auto room = merge_room(environ, agent::g_inject);
-  auto** entries = static_cast<char**>(malloc(room.entries * sizeof(char*)));
-  auto* text = static_cast<char*>(malloc(room.bytes));  // both live as long as the process
-  if (entries == nullptr || text == nullptr) return;
-  strip_environment(environ, agent::g_inject, entries, text);
+  const size_t table_bytes = room.entries * sizeof(char*);
+  auto* memory = static_cast<char*>(malloc(table_bytes + room.bytes));  // stays
+  if (memory == nullptr) return;
+  auto** entries = reinterpret_cast<char**>(memory);
+  strip_environment(environ, agent::g_inject, entries, memory + table_bytes);
   environ = entries;
 }
 

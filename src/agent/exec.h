@@ -7,4 +7,7 @@ namespace sonde::agent {
 // Remembers SONDE_INJECT at start-up, before the program can change its environment.
 void remember_environment();
 
+// Finds the functions that ours stand before (base/next_function.h).
+void find_next_exec();
+
 }  // namespace sonde::agent

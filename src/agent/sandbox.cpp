@@ -1,6 +1,5 @@
 #include "agent/sandbox.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -10,6 +9,7 @@
 
 #include "agent/events.h"
 #include "agent/spool.h"
+#include "base/next_function.h"
 
 namespace sonde::agent {
 
@@ -197,11 +197,9 @@ static void before_prctl(int option, unsigned long mode, unsigned long argument)
 }
 
 using Prctl = int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long);
-static Prctl g_next_prctl = nullptr;
+static constinit sonde::NextFunction<Prctl> g_next_prctl{"prctl"};
 
-void sonde::agent::find_next_prctl() {
-  g_next_prctl = reinterpret_cast<Prctl>(dlsym(RTLD_NEXT, "prctl"));
-}
+void sonde::agent::find_next_prctl() { g_next_prctl.find(); }
 
 extern "C" __attribute__((visibility("default"))) int prctl(int option, ...) {
   va_list list;
@@ -210,7 +208,6 @@ extern "C" __attribute__((visibility("default"))) int prctl(int option, ...) {
   for (unsigned long& argument : arguments) argument = va_arg(list, unsigned long);
   va_end(list);
   before_prctl(option, arguments[0], arguments[1]);
-  if (g_next_prctl == nullptr) sonde::agent::find_next_prctl();
-  return g_next_prctl(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+  return g_next_prctl.get()(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 #endif

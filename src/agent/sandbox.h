@@ -13,8 +13,7 @@ bool forbids_recording(const sock_fprog& filter);
 // Registers `prepare`, called in the thread that enters the sandbox, before it does.
 void on_silence(void (*prepare)());
 
-// Call before a signal handler of the program can call prctl(), which is interposed: dlsym takes
-// the dynamic loader's lock.
+// Finds the prctl() that ours stands before (base/next_function.h).
 void find_next_prctl();
 
 }  // namespace sonde::agent

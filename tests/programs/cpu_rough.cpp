@@ -3,12 +3,15 @@
 // Prints what came of it; it is always the same.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,8 +112,25 @@ int test_dlopen(char** paths) {
 }
 
 // A library whose constructor waits, with the loader's lock: for a thread that was there before to
-// start another, and for one of its own.
+// start another, and children of kinds that libc is not told of, and for a thread of its own.
 int g_asking[2], g_answering[2];
+
+bool child_ends_well(pid_t child) {
+  if (child == 0) {
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    if (sigaction(SIGUSR1, &action, nullptr) != 0 || prctl(PR_SET_NAME, "child") != 0 ||
+        unshare(CLONE_FILES) != 0) {
+      _exit(1);
+    }
+    char name[] = "/bin/true";
+    char* const arguments[] = {name, nullptr};
+    execve(name, arguments, environ);
+    _exit(1);
+  }
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
 
 void* start_when_asked(void*) {
   char byte = 0;
@@ -119,6 +139,10 @@ void* start_when_asked(void*) {
       pthread_create(&thread, nullptr, burn_shortly, nullptr) == 0) {
     pthread_join(thread, nullptr);
   }
+  int good = child_ends_well(fork()) ? 1 : 0;
+  good += child_ends_well(_Fork()) ? 1 : 0;
+  good += child_ends_well(static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))) ? 1 : 0;
+  printf("children: %d\n", good);
   return write(g_answering[1], &byte, 1) == 1 ? &g_asking : nullptr;
 }
 

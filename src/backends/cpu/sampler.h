@@ -95,6 +95,8 @@ bool prepared();
 // Called when an interpreter may have been loaded; see also probe_python().
 void look_for_python();
 void look_for_python_frame(const char* said);
+// Finds the unsetenv() that ours stands before (base/next_function.h).
+void find_unsetenv();
 
 // The calling thread's sampler; nullptr if it has none.
 ThreadSampler* this_sampler();

@@ -28,7 +28,7 @@ int sampling_signal();
 // ours, and releasing it once no timer sends it any more.
 bool signal_is_ours();
 void end_signals();
-// Looks up libc's functions behind the interposed ones (signal_calls.cpp).
+// Finds the functions that ours stand before (base/next_function.h).
 void find_signal_calls();
 
 // Delivers a signal that is not from our clocks to the program.

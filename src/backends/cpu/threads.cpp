@@ -1,6 +1,5 @@
 // Start-up, and the start and end of threads and processes: libc functions that are interposed
 // because the backend is preloaded.
-#include <dlfcn.h>
 #include <pthread.h>
 
 #include "agent/platform.h"
@@ -11,6 +10,7 @@
 #include "backends/cpu/signals.h"
 #include "backends/cpu/waiting.h"
 #include "base/errno_keeper.h"
+#include "base/next_function.h"
 
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -21,9 +21,13 @@ namespace sonde::cpu {
 namespace {
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-using Close = int (*)(void*);
-using Unshare = int (*)(int);
-using SetNamespace = int (*)(int, int);
+struct Next {
+  NextFunction<Create> pthread_create{"pthread_create"};
+  NextFunction<int (*)(void*)> dlclose{"dlclose"};
+  NextFunction<int (*)(int)> unshare{"unshare"};
+  NextFunction<int (*)(int, int)> setns{"setns"};
+};
+constinit Next g_next;
 
 pthread_key_t g_end_key;
 bool g_has_end_key = false;
@@ -34,9 +38,11 @@ size_t g_default_stack_bytes = 8 << 20;
 // Above a thread's first frame lies its descriptor, which is larger than this.
 constexpr uint64_t kAboveFirstFrame = 1024;
 
-template <typename Function>
-Function next_of(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+void find_thread_calls() {
+  g_next.pthread_create.find();
+  g_next.dlclose.find();
+  g_next.unshare.find();
+  g_next.setns.find();
 }
 
 bool any_armed() {
@@ -100,6 +106,8 @@ __attribute__((constructor)) void start_up() {
   prepare_waiting(sonde_find_agent());
   find_default_stack();
   find_signal_calls();
+  find_thread_calls();
+  find_unsetenv();
   // One of the first keys, whose values are in the thread's own memory, so that setting one never
   // allocates.
   g_has_end_key = pthread_key_create(&g_end_key, on_thread_end) == 0;
@@ -122,8 +130,7 @@ using namespace sonde::cpu;
 // Creates a thread that is not sampled, for other backends (base/helper_thread.h).
 SONDE_EXPORT int sonde_create_thread(pthread_t* thread, const pthread_attr_t* attributes,
                                      void* (*function)(void*), void* argument) {
-  static const auto kNext = next_of<Create>("pthread_create");
-  return kNext(thread, attributes, function, argument);
+  return g_next.pthread_create.get()(thread, attributes, function, argument);
 }
 
 SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
@@ -155,18 +162,15 @@ static int without_our_threads(Call call) {
 }
 
 SONDE_EXPORT int unshare(int flags) {
-  static const auto kNext = next_of<Unshare>("unshare");
-  return without_our_threads([flags] { return kNext(flags); });
+  return without_our_threads([flags] { return g_next.unshare.get()(flags); });
 }
 
 SONDE_EXPORT int setns(int fd, int type) {
-  static const auto kNext = next_of<SetNamespace>("setns");
-  return without_our_threads([fd, type] { return kNext(fd, type); });
+  return without_our_threads([fd, type] { return g_next.setns.get()(fd, type); });
 }
 
 SONDE_EXPORT int dlclose(void* handle) {
-  static const auto kNext = next_of<Close>("dlclose");
-  const int result = kNext(handle);
+  const int result = g_next.dlclose.get()(handle);
   forget_remembered();
   forget_modules();
   return result;
