@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -221,6 +223,74 @@ TEST_F(ExecutorTest, WhatTheProgramSetsMeanwhileIsForItsOwnFaults) {
   struct sigaction now {};
   sigaction(SIGSEGV, nullptr, &now);  // the kernel's
   EXPECT_NE(now.sa_flags & SA_SIGINFO, 0);
+}
+
+// Sets the program's action while the handlers are ours, and faults.
+void set_for_own_faults(void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  ASSERT_TRUE(keep_action(SIGSEGV, &action, nullptr));
+}
+void fault() { *reinterpret_cast<volatile int*>(0x1000) = 1; }
+
+TEST_F(ExecutorTest, HandlersOfTheProgramMayBeLeftByAJump) {
+  run("count_groups", 64, 64);
+  set_for_own_faults(own_handler, 0);
+  volatile int left = 0;
+  for (int i = 0; i < 3; ++i) {
+    if (sigsetjmp(after_fault, 1) != 0) {
+      left = left + 1;
+    } else {
+      fault();
+    }
+  }
+  EXPECT_EQ(left, 3);
+  set_for_own_faults(SIG_DFL, 0);
+}
+
+TEST_F(ExecutorTest, AHandlerOfTheProgramThatIsToRunOnceDoes) {
+  EXPECT_EXIT(
+      {
+        run("count_groups", 64, 64);
+        set_for_own_faults([](int) { (void)!write(2, "once", 4); }, SA_RESETHAND);
+        fault();
+      },
+      testing::KilledBySignal(SIGSEGV), "^once$");
+}
+
+TEST_F(ExecutorTest, AFaultInAHandlerOfTheProgramEndsIt) {
+  EXPECT_EXIT(
+      {
+        run("count_groups", 64, 64);
+        set_for_own_faults(
+            [](int) {
+              (void)!write(2, "once", 4);
+              fault();
+            },
+            0);
+        fault();
+      },
+      testing::KilledBySignal(SIGSEGV), "^once$");
+}
+
+// One that shares its parent's memory would change what the parent has set.
+TEST_F(ExecutorTest, AChildsActionsAreTheKernels) {
+  run("count_groups", 64, 64);
+  set_for_own_faults(own_handler, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const struct sigaction none {};
+    const bool kept = keep_action(SIGSEGV, &none, nullptr);
+    struct sigaction now {};
+    sigaction(SIGSEGV, nullptr, &now);
+    show_own_action(SIGSEGV, now);
+    _exit(!kept && now.sa_handler == own_handler ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  set_for_own_faults(SIG_DFL, 0);
 }
 
 TEST_F(ExecutorTest, WithoutAHandlerAFaultOfTheProgramEndsIt) {

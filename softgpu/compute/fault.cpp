@@ -3,9 +3,11 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <mutex>
+#include <new>
 
 #include "base/pinned.h"
 #include "compute/fiber.h"
@@ -20,12 +22,19 @@ constexpr size_t kStackBytes = 64 * 1024;
 
 // Read in a signal handler: must not need an allocation.
 thread_local FaultSlot* current __attribute__((tls_model("initial-exec"))) = nullptr;
-thread_local bool passing_on __attribute__((tls_model("initial-exec"))) = false;
 // What sigaction() is asked now is asked by us, of the kernel.
 thread_local bool asks_kernel __attribute__((tls_model("initial-exec"))) = false;
 
+// The fault that this thread passed on last, and the stack below which that handler runs.
+struct Passed {
+  const siginfo_t* info;
+  uintptr_t stack;
+};
+thread_local Passed passed __attribute__((tls_model("initial-exec"))) = {};
+
 struct Previous {
   std::mutex mutex;
+  pid_t process = 0;
   struct sigaction action[kSignalCount] = {};
   bool is_replaced[kSignalCount] = {};
 };
@@ -60,28 +69,53 @@ size_t index_of(int signal) {
   return index;
 }
 
+// The child of another kind of fork than fork() may have the lock as another thread held it.
+bool is_this_process() { return getpid() == previous().process; }
+
+// The program's action, which a handler that is to run once is no longer then.
+struct sigaction take_action(int signal) {
+  struct sigaction& action = previous().action[index_of(signal)];
+  const struct sigaction taken = action;
+  if ((taken.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) action.sa_handler = SIG_DFL;
+  return taken;
+}
+
+struct sigaction next_action(int signal) {
+  if (!is_this_process()) return take_action(signal);
+  const Lock lock(previous().mutex);
+  return take_action(signal);
+}
+
+// Blocks what is blocked while the program's handler runs; returning from ours restores the mask.
+void block_for(const struct sigaction& action, int signal) {
+  sigset_t mask = action.sa_mask;
+  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+}
+
 // Does what would have happened without us. Returning to the instruction raises the signal again,
 // now with the default action.
 void pass_on(int signal, siginfo_t* info, void* context) {
-  struct sigaction old;
-  {
-    const Lock lock(previous().mutex);
-    old = previous().action[index_of(signal)];
-  }
-  bool has_handler = old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN;
-  if (!has_handler || passing_on) {
+  const struct sigaction old = next_action(signal);
+  const bool has_handler = old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN;
+  // A handler that passes on to us would recurse forever. One may also be left by siglongjmp(), so
+  // that the next fault may have the same place.
+  const auto stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const bool is_nested = info == passed.info && stack < passed.stack;
+  if (!has_handler || is_nested) {
     asks_kernel = true;
     ::signal(signal, old.sa_handler == SIG_IGN ? SIG_IGN : SIG_DFL);
     asks_kernel = false;
     if (info->si_code <= 0) raise(signal);  // sent by a process: nothing would raise it again
     return;
   }
-  passing_on = true;  // a handler that passes on to us would recurse forever
-  if (old.sa_flags & SA_SIGINFO)
+  passed = {info, stack};
+  block_for(old, signal);
+  if ((old.sa_flags & SA_SIGINFO) != 0)
     old.sa_sigaction(signal, info, context);
   else
     old.sa_handler(signal);
-  passing_on = false;
+  passed = {};
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -129,6 +163,7 @@ void catch_faults_in(FaultSlot* slot) { current = slot; }
 void install_fault_handlers() {
   Previous& old = previous();
   const Lock lock(old.mutex);
+  old.process = getpid();
   asks_kernel = true;
   for (size_t i = 0; i < kSignalCount; i++) {
     struct sigaction now {};
@@ -146,6 +181,7 @@ void install_fault_handlers() {
 bool keep_action(int signal, const struct sigaction* action, struct sigaction* before) {
   const size_t i = index_of(signal);
   if (kSignals[i] != signal || asks_kernel) return false;
+  if (!is_this_process()) return false;  // the memory may be the parent's
   Previous& old = previous();
   const Lock lock(old.mutex);
   if (!old.is_replaced[i]) return false;
@@ -154,5 +190,12 @@ bool keep_action(int signal, const struct sigaction* action, struct sigaction* b
   if (before != nullptr) *before = was;
   return true;
 }
+
+void show_own_action(int signal, struct sigaction& before) {
+  const bool is_ours = (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction == on_fault;
+  if (is_ours && !asks_kernel) before = previous().action[index_of(signal)];
+}
+
+void leave_faults_to_parent() { new (&previous().mutex) std::mutex; }
 
 }  // namespace softgpu

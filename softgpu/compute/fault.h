@@ -35,5 +35,10 @@ void install_fault_handlers();
 // the program, sets the default action of SIGSEGV for moments; a kernel's fault then ended the
 // process.)
 bool keep_action(int signal, const struct sigaction* action, struct sigaction* before);
+// Puts the program's action in the place of ours, where the kernel has said that: in a child, which
+// asks the kernel.
+void show_own_action(int signal, struct sigaction& before);
+// In a child of fork().
+void leave_faults_to_parent();
 
 }  // namespace softgpu

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "compute/fault.h"
 #include "driver/driver.h"
 #include "driver/hooks.h"
 #include "driver/kfd.h"
@@ -68,6 +69,7 @@ void after_fork_in_child() {
   }
   fd_table().become_child();
   Environment::get().become_child();
+  leave_faults_to_parent();
 }
 
 __attribute__((constructor)) void begin() {

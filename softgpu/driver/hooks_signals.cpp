@@ -1,17 +1,32 @@
 // The libc functions that set the action of a signal, of which some are the faults of kernels.
 #include <signal.h>
 
+#include "base/next_function.h"
 #include "compute/fault.h"
-#include "driver/real.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace softgpu;
 
+namespace {
+
+constinit sonde::NextFunction<int (*)(int, const struct sigaction*, struct sigaction*)>
+    next_sigaction{"sigaction"};
+constinit sonde::NextFunction<sighandler_t (*)(int, sighandler_t)> next_signal{"signal"};
+
+__attribute__((constructor)) void find_next() {
+  next_sigaction.find();
+  next_signal.find();
+}
+
+}  // namespace
+
 EXPORT int sigaction(int number, const struct sigaction* action,
                      struct sigaction* before) noexcept {
   if (keep_action(number, action, before)) return 0;
-  return REAL(sigaction)(number, action, before);
+  const int result = next_sigaction.get()(number, action, before);
+  if (result == 0 && before != nullptr) show_own_action(number, *before);
+  return result;
 }
 
 EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
@@ -19,5 +34,9 @@ EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {
   struct sigaction before {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
-  return keep_action(number, &action, &before) ? before.sa_handler : REAL(signal)(number, handler);
+  if (keep_action(number, &action, &before)) return before.sa_handler;
+  before.sa_handler = next_signal.get()(number, handler);
+  before.sa_flags = SA_SIGINFO;
+  show_own_action(number, before);
+  return before.sa_handler;
 }

@@ -1,7 +1,8 @@
-// What is hard on a sampler, each by its name: fork, exec, threads, dlopen, constructor, overflow,
-// deep, signal.
+// What is hard on a sampler, each by its name: fork, exec, threads, dlopen, constructor, list,
+// overflow, deep, signal.
 // Prints what came of it; it is always the same.
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -158,6 +159,42 @@ int test_constructor(const char* path) {
   return 0;
 }
 
+// A thread stays in the loader's list of libraries, whose lock children have as it was. They start
+// threads, as they may where libc knows of the fork.
+int stay_in_list(dl_phdr_info*, size_t, void* pipes) {
+  char byte = 1;
+  const int* const ends = static_cast<int*>(pipes);
+  return write(ends[1], &byte, 1) == 1 && read(ends[2], &byte, 1) == 1 ? 1 : -1;
+}
+void* list_libraries(void* pipes) {
+  dl_iterate_phdr(stay_in_list, pipes);
+  return nullptr;
+}
+
+bool starts_thread(pid_t child) {
+  if (child == 0) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, burn_shortly, nullptr) != 0) _exit(1);
+    _exit(pthread_join(thread, nullptr));
+  }
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+int test_list() {
+  int pipes[4];
+  char byte = 1;
+  pthread_t thread;
+  if (pipe(pipes) != 0 || pipe(pipes + 2) != 0) return 1;
+  pthread_create(&thread, nullptr, list_libraries, pipes);
+  if (read(pipes[0], &byte, 1) != 1) return 1;
+  const int good = (starts_thread(fork()) ? 1 : 0) + (starts_thread(_Fork()) ? 1 : 0);
+  if (write(pipes[3], &byte, 1) != 1) return 1;
+  pthread_join(thread, nullptr);
+  printf("children: %d\n", good);
+  return 0;
+}
+
 // A stack that overflows again and again, and is left by the handler of the signal.
 sigjmp_buf g_way_out;
 void on_overflow(int) { siglongjmp(g_way_out, 1); }
@@ -220,6 +257,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "fork") == 0) return test_fork();
   if (strcmp(what, "threads") == 0) return test_threads();
   if (strcmp(what, "dlopen") == 0 && argc > 3) return test_dlopen(argv + 2);
+  if (strcmp(what, "list") == 0) return test_list();
   if (strcmp(what, "constructor") == 0 && argc > 2) return test_constructor(argv[2]);
   if (strcmp(what, "overflow") == 0) return test_overflow();
   if (strcmp(what, "signal") == 0) return test_signal();

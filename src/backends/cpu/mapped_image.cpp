@@ -41,14 +41,16 @@ ElfW(Phdr) segment_at(const char* headers, uint64_t first, uint32_t index) {
 }  // namespace
 
 bool MappedImage::read_headers() {
-  if (end_ - start_ < kHeaderBytes || !copy(stay_, headers_, start_, kHeaderBytes)) return false;
   ElfW(Ehdr) header;
-  memcpy(&header, headers_, sizeof header);
+  if (end_ - start_ < kHeaderBytes || !copy(stay_, &header, start_, sizeof header)) return false;
+  const uint64_t table_bytes = header.e_phnum * sizeof(ElfW(Phdr));
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
-      header.e_phoff > kHeaderBytes ||
-      header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > kHeaderBytes) {
+      header.e_phoff > kHeaderBytes || header.e_phoff + table_bytes > kHeaderBytes) {
     return false;
   }
+  // No more than that: AddressSanitizer, which checks memcpy(), puts forbidden bytes between the
+  // variables of a program, and they may follow at once.
+  if (!copy(stay_, headers_ + header.e_phoff, start_ + header.e_phoff, table_bytes)) return false;
   segments_ = header.e_phnum;
   first_segment_ = header.e_phoff;
   return true;

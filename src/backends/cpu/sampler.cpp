@@ -180,6 +180,7 @@ bool prepare_sampling(uint32_t hz) {
 bool prepare(const struct sonde_agent* agent) {
   if (agent == nullptr) return false;
   g_agent = agent;
+  remember_process();
   prepare_arming(agent);
   if (!prepare_modules()) {
     agent->diagnostic(

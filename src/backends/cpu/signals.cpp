@@ -133,13 +133,13 @@ int sampling_signal() { return is_silent() ? 0 : agent::load(g_signal); }
 
 bool is_this_process() { return getpid() == g_pid; }
 
-void signals_after_fork() { g_pid = getpid(); }
+void remember_process() { g_pid = getpid(); }
 
 int begin_signals(const struct sonde_agent* agent, uint32_t hz, Handler handler) {
   g_agent = agent;
   g_hz = hz;
   g_handler = handler;
-  g_pid = getpid();
+  remember_process();
   KernelAction urgent;
   const bool is_free = get_action(SIGURG, urgent) && is_default(urgent);
   const int number = is_free ? SIGURG : free_signal(0);

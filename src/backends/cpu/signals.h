@@ -37,7 +37,8 @@ void pass_on(int number, siginfo_t* info, void* context);
 // False between vfork and exec: signal changes there must not affect the state in the shared
 // memory.
 bool is_this_process();
-void signals_after_fork();
+// At the start, and in a child of fork().
+void remember_process();
 
 using Action = int (*)(int, const struct sigaction*, struct sigaction*);
 using Signal = void (*(*)(int, void (*)(int)))(int);

@@ -33,6 +33,7 @@ pthread_key_t g_end_key;
 bool g_has_end_key = false;
 const ThreadSampler* g_of_main_thread = nullptr;
 uint32_t g_main_thread_left = 0;
+bool g_is_forked = false;
 size_t g_default_stack_bytes = 8 << 20;
 
 // Above a thread's first frame lies its descriptor, which is larger than this.
@@ -90,24 +91,25 @@ void find_default_stack() {
 }
 
 void on_fork() {
-  signals_after_fork();
+  remember_process();
   modules_after_fork();
   python_after_fork();
   waiting_after_fork();
   g_of_main_thread = this_sampler();
   g_main_thread_left = 0;
+  g_is_forked = true;
   arm_again_in_child(sampling_signal() != 0);
   watch_again_in_child();
 }
 
 __attribute__((constructor)) void start_up() {
   const ErrnoKeeper keep;
-  if (!prepare(sonde_find_agent())) return;
-  prepare_waiting(sonde_find_agent());
-  find_default_stack();
   find_signal_calls();
   find_thread_calls();
   find_unsetenv();
+  if (!prepare(sonde_find_agent())) return;
+  prepare_waiting(sonde_find_agent());
+  find_default_stack();
   // One of the first keys, whose values are in the thread's own memory, so that setting one never
   // allocates.
   g_has_end_key = pthread_key_create(&g_end_key, on_thread_end) == 0;
@@ -135,7 +137,9 @@ SONDE_EXPORT int sonde_create_thread(pthread_t* thread, const pthread_attr_t* at
 
 SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                 void* (*function)(void*), void* argument) {
-  look_for_python();  // it may have been loaded meanwhile
+  // It may have been loaded meanwhile. A child has the lock of the list of libraries as another
+  // thread of its parent may have held it.
+  if (!g_is_forked && is_this_process()) look_for_python();
   ThreadSampler* sampler = prepared() ? take_sampler() : nullptr;
   if (sampler == nullptr) return sonde_create_thread(thread, attributes, function, argument);
   sampler->function = function;
