@@ -308,6 +308,34 @@ class Dominating(Verdict):
                          (None, None, 30 * 990_000))
         self.assertNotIn("Nothing stands out", self.text("check", trace))
 
+    def test_communication_that_hides_the_kernel(self):
+        """In each millisecond 985 us of communication and beside it a kernel of 600: a faster kernel would
+        save nothing, and the communication is said."""
+        trace = Trace(rank=0, world=2)
+        for i in range(100):
+            trace.collective("allgather", 10 + i * 1000, 985, range(2), elements=1 << 20)
+            trace.kernel("gemm", 10 + i * 1000, 600, launched=5 + i * 1000)
+        found = self.findings(trace)
+        self.assertNotIn("one-kernel", found)
+        self.assertEqual(found["exposed-communication"]["cost_ns"], 100 * 385_000)
+        self.assertIn("communication takes 98.5 % of the time", self.text("check", trace))
+
+    def test_copies_that_hide_the_kernel(self):
+        """The same with a copy of 9.9 ms to the GPU beside 6 ms of computation."""
+        trace = Trace()
+        for i in range(20):
+            trace.copy("h2d", 10 + i * 10_000, 9900, 1 << 28, launched=5 + i * 10_000)
+            trace.kernel("train", 10 + i * 10_000, 6000, stream=8, launched=6 + i * 10_000)
+        self.assertEqual(list(self.findings(trace)), ["exposed-copies"])
+
+    def test_two_kernels_side_by_side(self):
+        """If one were faster, the other would still take its time."""
+        trace = Trace()
+        for i in range(20):
+            trace.kernel("left", 10 + i * 5000, 4900, launched=5 + i * 5000)
+            trace.kernel("right", 10 + i * 5000, 4900, stream=8, launched=6 + i * 5000)
+        self.assertEqual(list(self.findings(trace)), [])
+
     def test_copies_alone(self):
         trace = Trace()
         for i in range(30):

@@ -19,6 +19,37 @@ class Collectives(JobVerdict):
         self.assertIn("straggler: rank 3 came last in 15 of 15 collectives of its group",
                       self.remarks(self.merged(job)))
 
+    def exchanges(self, with_sums):
+        """20 steps on one clock, in which all come together to four all-to-alls; rank 2 has less to send and
+        get, and leaves 300 us earlier. With one all-reduce each, the clocks can be compared."""
+        job = Job([0, 0, 0, 0])
+        for i in range(20):
+            t = 1000 + 10_000 * i
+            for k in range(4):
+                at = t + 1000 * k
+                job.collective(4 * [at], [at + 600, at + 600, at + 300, at + 600], kind="all_to_allv", number=5 * i + k)
+            if with_sums:
+                job.collective(4 * [t + 5000], t + 6500, number=5 * i + 4)
+        return job
+
+    def test_who_has_less_to_exchange_is_not_late(self):
+        for told in self.each_way(self.exchanges(with_sums=True)):
+            self.assert_nobody_late(told)
+            self.assertEqual({row["clock_ahead_ns"] for row in told["ranks"]}, {0})
+        job = self.exchanges(with_sums=False)
+        self.assertRegex(self.told(*job.ranks)["time_facts"]["late"], "^not known")
+        self.assertNotIn("straggler", self.remarks(*job.ranks))
+
+    def test_a_clock_that_is_set_meanwhile(self):
+        """The clock of rank 2 is set 5 ms ahead before the last of 20 all-reduces, to which all come together."""
+        job = Job([0, 0, 0, 0])
+        for i in range(20):
+            job.ahead[2] = 5000 if i == 19 else 0
+            job.collective(4 * [1000 + 6000 * i], 2000 + 6000 * i, number=i)
+        for told in self.each_way(job):
+            self.assert_nobody_late(told)
+        self.assertNotIn("straggler", self.remarks(*job.ranks))
+
     def test_a_clock_that_nobody_shares(self):
         """Pairs {0, 1} and {2, 3} come together each time; the clock of rank 3 is 10 s ahead."""
         job = Job([0, 0, 0, 10_000_000])

@@ -44,6 +44,24 @@ class Steps(Verdict):
             at += 10_000 + lasts
         self.assert_slow(trace, "waiting for the GPU +3.00 ms; on the GPU gemm +3.00 ms")
 
+    def test_a_host_that_runs_ahead(self):
+        """40 steps of 5 ms on the GPU, which the host launches in 350 us each; every tenth waits for all. A
+        step takes 5 ms, so 32 images each are 6,400 a second, and no step is slow."""
+        trace, at = Trace(), 0
+        for i in range(40):
+            waits = i % 10 == 9
+            lasts = (i + 1) * 5000 + 60 - at if waits else 350
+            trace.step(i, at, lasts)
+            trace.kernel("train", i * 5000 + 50, 5000, launched=at + 10)
+            if waits:
+                trace.call("cudaDeviceSynchronize", at + 20, lasts - 30)
+            at += lasts
+        told = self.ask("steps", trace, options=("--batch", "32"))
+        self.assertEqual(told["slow"], [])
+        self.assertEqual(told["steps_facts"]["slow"], 0)
+        self.assertAlmostEqual(told["steps_facts"]["pace_ns"], 5_000_000, delta=10_000)
+        self.assertRegex(told["steps_facts"]["per_second"], "^6,(39|40).* ")
+
     def test_a_second_thread_with_steps_of_its_own(self):
         """One thread has 20 steps of 10 ms with a kernel of 3 ms each; another one, half a step later,
         20 with 5 ms each, which overlap the first thread's and are left out, with their kernels."""

@@ -18,7 +18,7 @@ COPIES = {"h2d": "Memcpy HtoD (Pinned -> Device)", "d2h": "Memcpy DtoH (Device -
 COLLECTIVES = {"allreduce": "AllReduce_Sum_f32_RING_LL", "allgather": "AllGather_RING_LL",
                "reducescatter": "ReduceScatter_Sum_f32_RING_LL", "broadcast": "Broadcast_RING_LL",
                "reduce": "Reduce_Sum_f32_RING_LL", "send": "SendRecv", "recv": "SendRecv",
-               "sendrecv": "SendRecv"}
+               "sendrecv": "SendRecv", "all_to_allv": "SendRecv"}
 
 
 class Trace:

@@ -10,9 +10,11 @@ namespace {
 
 // If no rank can leave before all have arrived, ends coincide. The ends of a root lie at any
 // distance from those of the others, the same each time, and would be mistaken for a clock
-// difference.
+// difference; so would those of an all-to-all, which a rank leaves when its own parts, which may be
+// smaller, are there.
 bool tells_of_clocks(const Collectives& all, const Instance& instance) {
-  return instance.parts.size() > 1 && leaves_together(all.list[instance.parts.front()]);
+  const Collective& first = all.list[instance.parts.front()];
+  return instance.parts.size() > 1 && leaves_together(first) && first.op != "alltoall";
 }
 
 struct Edge {
@@ -168,18 +170,24 @@ void measure_times(const Collectives& all, const Matched& matched, Instance& ins
   instance.span_ns = instance.is_compared ? last_end - first_start : longest_ns;
 }
 
+int64_t spread_of_ends(const Collectives& all, const Matched& matched, const Instance& instance) {
+  int64_t first_ns = std::numeric_limits<int64_t>::max();
+  int64_t last_ns = std::numeric_limits<int64_t>::min();
+  for (const size_t part : instance.parts) {
+    const int64_t end_ns = all.list[part].end_ns - matched.offset_ns[all.list[part].member];
+    first_ns = std::min(first_ns, end_ns);
+    last_ns = std::max(last_ns, end_ns);
+  }
+  return last_ns - first_ns;
+}
+
 // How far ends lie apart says how well begins can be compared.
 void measure_clocks(const Collectives& all, Matched& matched) {
   std::vector<std::vector<int64_t>> distances(matched.clocks.size());
   for (const Instance& instance : matched.instances) {
     if (!tells_of_clocks(all, instance)) continue;
-    std::vector<int64_t> ends;
-    for (const size_t part : instance.parts) {
-      ends.push_back(all.list[part].end_ns - matched.offset_ns[all.list[part].member]);
-    }
-    const auto [first, last] = std::minmax_element(ends.begin(), ends.end());
     const size_t member = all.list[instance.parts.front()].member;
-    distances[matched.clock_of[member]].push_back(*last - *first);
+    distances[matched.clock_of[member]].push_back(spread_of_ends(all, matched, instance));
   }
   for (size_t i = 0; i < distances.size(); ++i) {
     ClockGroup& group = matched.clocks[i];
@@ -190,13 +198,18 @@ void measure_clocks(const Collectives& all, Matched& matched) {
 }
 
 // Ends that differ by the same each time cannot be told from a clock that is ahead, and a clock
-// that few collectives set fits them by force; both stay within a part of the transfer.
-int64_t uncertainty_of(const Instance& instance, const ClockGroup& group) {
+// that few collectives set fits them by force; both stay within a part of the transfer. Where the
+// ends of this one lie further apart than others', a clock has been set meanwhile.
+int64_t uncertainty_of(const Collectives& all, const Matched& matched, const Instance& instance) {
+  const size_t member = all.list[instance.parts.front()].member;
+  const ClockGroup& group = matched.clocks[matched.clock_of[member]];
   constexpr int64_t kLeast = 1'000, kMost = 20'000, kFew = 4;
   const bool is_few = group.instances < kFew;
   const int64_t of_transfer = std::clamp(instance.latency_ns / (is_few ? 4 : 10), kLeast,
                                          is_few ? std::numeric_limits<int64_t>::max() : kMost);
-  return std::max(group.uncertainty_ns, of_transfer);
+  const int64_t own_ns =
+      tells_of_clocks(all, instance) ? spread_of_ends(all, matched, instance) : 0;
+  return std::max({group.uncertainty_ns, of_transfer, own_ns});
 }
 
 void find_last(const Collectives& all, const Matched& matched, Instance& instance) {
@@ -234,9 +247,8 @@ void put_on_one_clock(const Collectives& all, Matched& matched) {
   Clocks(all, matched).solve();
   measure_clocks(all, matched);
   for (Instance& instance : matched.instances) {
-    const size_t member = all.list[instance.parts.front()].member;
     measure_times(all, matched, instance);
-    instance.uncertainty_ns = uncertainty_of(instance, matched.clocks[matched.clock_of[member]]);
+    instance.uncertainty_ns = uncertainty_of(all, matched, instance);
     find_last(all, matched, instance);
   }
 }

@@ -90,7 +90,7 @@ TEST(Findings, SharesAreOfAllGpus) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"ncclDevKernel_AllReduce", 0, 1000, trace::kNone, 0});
   rows.add(OpRow{"a", 0, 3000, trace::kNone, 1});
-  rows.add(OpRow{"b", 0, 3000, trace::kNone, 1, 1});
+  rows.add(OpRow{"a", 0, 3000, trace::kNone, 1, 1});
   rows.add(OpRow{"c", 1000, 2000, trace::kNone, 0});
   EXPECT_EQ(found(rows),
             (Lines{"one-kernel 1500/3000 of 5000", "exposed-communication 1000/1000 of 5000"}));

@@ -19,8 +19,8 @@ constexpr Rule kKernelRule = {
     "Start with this kernel: its algorithm, its library, its precision, its shapes. sonde kernels "
     "shows how its durations vary, sonde operators what calls it.",
     "the time of the kernel with the largest total, if it has a quarter of the time of all kernels "
-    "that compute",
-    "half of it, as if it were twice as fast"};
+    "that compute, without what runs beside other work",
+    "half of the kernel's time, as if it were twice as fast, and at most what runs alone"};
 constexpr Rule kFloatRule = {
     "float32-products",
     "Matrix products run in float32, without tensor cores",
@@ -75,6 +75,17 @@ Lanes times_of(const trace::Trace& trace, Wanted wanted) {
   return lanes;
 }
 
+// What of it ran while nothing else did: beside other work it may be hidden, and no time would be
+// saved.
+Lanes alone(const trace::Trace& trace, Lanes lanes, const auto& is_it) {
+  const Lanes others = times_of(trace, [&](size_t op) { return !is_it(op); });
+  for (auto& [gpu, set] : lanes) {
+    const auto other = others.find(gpu);
+    if (other != others.end()) set = trace::subtract(set, other->second);
+  }
+  return lanes;
+}
+
 bool is_compute(const trace::Trace& trace, size_t op) {
   return trace.ops.category[op] == Category::kCompute;
 }
@@ -89,8 +100,12 @@ void add_largest_kernel(const trace::Trace& trace, const OpGroups& kernels, Clai
   const auto is_it = [&](size_t op) {
     return is_compute(trace, op) && trace.names[trace.label(op)] == name;
   };
+  Lanes lanes = times_of(trace, is_it);
+  const double gain = kGainOfKernel * static_cast<double>(length_ns(lanes));
+  lanes = alone(trace, std::move(lanes), is_it);
+  const auto alone_ns = static_cast<double>(std::max<int64_t>(1, length_ns(lanes)));
   claims.push_back(
-      {&kKernelRule, times_of(trace, is_it), kGainOfKernel,
+      {&kKernelRule, std::move(lanes), std::min(1.0, gain / alone_ns),
        fmt::format("{}: {} call{}, {}, {:.1f} % of all kernels' time", short_name_of(name),
                    first.time.calls, first.time.calls == 1 ? "" : "s",
                    time_text(first.time.total_ns), share)});

@@ -32,6 +32,7 @@ struct Claim {
   Lanes at_stake;    // normalised
   double saved = 1;  // the share of it that could be saved
   std::string evidence;
+  bool fills = false;  // the work that it is about takes most of the time, whatever runs beside it
 };
 using Claims = std::vector<Claim>;
 

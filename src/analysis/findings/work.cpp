@@ -87,6 +87,18 @@ double part_to_hide(const Evidence& evidence, const Lanes& exposed) {
   return exposed_ns == 0 ? 0 : static_cast<double>(hidden_ns) / static_cast<double>(exposed_ns);
 }
 
+// Whether work of a kind is what limits the time: it takes nearly all of it, alone or not.
+bool fills(const Evidence& evidence, int64_t kind_ns) {
+  constexpr double kNearlyAll = 0.8;
+  return static_cast<double>(kind_ns) >= kNearlyAll * static_cast<double>(evidence.all.total_ns);
+}
+std::string fills_text(const Evidence& evidence, int64_t kind_ns, const char* kind) {
+  if (!fills(evidence, kind_ns)) return "";
+  return fmt::format(
+      "; {} takes {:.1f} % of the time in all", kind,
+      100.0 * static_cast<double>(kind_ns) / static_cast<double>(evidence.all.total_ns));
+}
+
 void add_communication(const Evidence& evidence, Claims& claims) {
   Lanes exposed;
   int64_t whole_ns = 0;
@@ -102,8 +114,10 @@ void add_communication(const Evidence& evidence, Claims& claims) {
   const double part = part_to_hide(evidence, exposed);
   claims.push_back(
       {&kCommunicationRule, std::move(exposed), part,
-       fmt::format("{} of {} of communication are not hidden behind computation ({:.1f} % are)",
-                   time_text(exposed_ns), time_text(whole_ns), hidden)});
+       fmt::format("{} of {} of communication are not hidden behind computation ({:.1f} % are){}",
+                   time_text(exposed_ns), time_text(whole_ns), hidden,
+                   fills_text(evidence, whole_ns, "communication")),
+       fills(evidence, whole_ns)});
 }
 
 // The copies that `wanted` accepts: how many, and when no kernel ran beside them.
@@ -158,8 +172,15 @@ void add_copies(const Evidence& evidence, Claims& claims) {
   Exposed all = exposed_copies(evidence, [](size_t) { return true; });
   if (all.copies == 0) return;
   const double part = part_to_hide(evidence, all.lanes);
-  std::string text = time_text(length_ns(all.lanes)) + " of copies and memsets are not hidden";
-  claims.push_back({&kCopyRule, std::move(all.lanes), part, std::move(text)});
+  int64_t whole_ns = 0;
+  for (const auto& [id, gpu] : evidence.gpus) {
+    whole_ns += trace::length_ns(
+        trace::unite(evidence.set_of(id, Category::kCopy), evidence.set_of(id, Category::kMemset)));
+  }
+  std::string text = time_text(length_ns(all.lanes)) + " of copies and memsets are not hidden" +
+                     fills_text(evidence, whole_ns, "copying");
+  claims.push_back(
+      {&kCopyRule, std::move(all.lanes), part, std::move(text), fills(evidence, whole_ns)});
   Exposed small = exposed_copies(evidence, [&](size_t op) {
     return trace.ops.bytes[op] >= 0 && trace.ops.bytes[op] < kSmallBytes &&
            !is_of_devices(trace, op);

@@ -15,6 +15,7 @@
 #include "analysis/steps/joined_names.h"
 #include "analysis/steps/period.h"
 #include "analysis/steps/step_batch.h"
+#include "analysis/steps/step_time.h"
 #include "analysis/steps/utilisation.h"
 #include "analysis/time/gpu_time.h"
 #include "analysis/time/host_time.h"
@@ -29,22 +30,7 @@ using namespace report::columns;
 using trace::HostWork;
 using trace::Interval;
 
-constexpr size_t kFewSteps = 5;        // too few to tell a trend or what is slow
-constexpr double kSlowShare = 1.1;     // of the median, and
-constexpr double kSlowDeviations = 3;  // robust standard deviations above it
-constexpr double kToSigma = 1.4826;    // of the median absolute deviation of a normal distribution
-constexpr double kLimitShare = 0.1;    // of the time in which the GPUs wait for data
-
-struct StepTime {
-  const trace::Step* step = nullptr;
-  int64_t time_ns = 0, ops = 0, busy_ns = 0;
-  int64_t usual_ns = 0;                   // the median of its process's steps
-  int64_t data_ns = 0, data_idle_ns = 0;  // loading data; and no GPU of the process works
-  Shares host, waits, device;             // what its thread did, waited in, and launched
-  bool is_slow = false;
-
-  bool has_thread() const { return step->thread != trace::kNone; }
-};
+constexpr double kLimitShare = 0.1;  // of the time in which the GPUs wait for data
 
 std::vector<StepTime> cut_to_window(const trace::Trace& trace, const trace::Steps& steps) {
   std::vector<StepTime> times;
@@ -114,37 +100,10 @@ void add_ops(const trace::Trace& trace, const std::vector<Row>& step_of,
     busy[{step_of[op], trace.ops.gpu[op]}].add({trace.ops.start_ns[op], trace.ops.end_ns[op]});
   }
   for (const auto& [key, length] : busy) {
-    times[static_cast<size_t>(key.first)].busy_ns += length.length_ns;
+    StepTime& time = times[static_cast<size_t>(key.first)];
+    time.busy_ns += length.length_ns;
+    time.gpu_ns = std::max(time.gpu_ns, length.length_ns);
   }
-}
-
-std::vector<int64_t> lengths_of(std::span<const StepTime> times) {
-  std::vector<int64_t> lengths;
-  for (const StepTime& time : times) lengths.push_back(time.time_ns);
-  return lengths;
-}
-
-int64_t median_of(std::vector<int64_t> values) { return median(values); }
-
-void mark_slow(std::span<StepTime* const> times) {
-  std::vector<int64_t> lengths, deviations;
-  for (const StepTime* time : times) lengths.push_back(time->time_ns);
-  const int64_t middle = median_of(lengths);
-  for (const int64_t length : lengths) deviations.push_back(std::abs(length - middle));
-  const double sigma = kToSigma * static_cast<double>(median_of(deviations));
-  const double least = std::max(static_cast<double>(middle) * kSlowShare,
-                                static_cast<double>(middle) + kSlowDeviations * sigma);
-  for (StepTime* time : times) {
-    time->usual_ns = middle;
-    time->is_slow = times.size() >= kFewSteps && static_cast<double>(time->time_ns) > least;
-  }
-}
-
-// Processes that do other work have steps of other lengths.
-void mark_slow_of_processes(std::vector<StepTime>& times) {
-  std::map<int32_t, std::vector<StepTime*>> processes;
-  for (StepTime& time : times) processes[time.step->process].push_back(&time);
-  for (const auto& [process, steps] : processes) mark_slow(steps);
 }
 
 // What grew most in one step against its usual time, and by how much.
@@ -300,9 +259,16 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
     section.add_fact({"mfu_covers_percentage", "Kernel time that MFU covers", Kind::kPercent,
                       facts.utilisation->covers_percentage});
   }
+  const int64_t pace = pace_of(times);
+  if (std::any_of(times.begin(), times.end(), [](auto& t) { return t.is_ahead; })) {
+    section.add_fact({"pace_ns", "Mean step of host and GPU", Kind::kTime, pace});
+    section.add_fact({"host_runs_ahead", "The host runs ahead", Kind::kText,
+                      std::string("yes: it launches steps before the GPU works on them, so the "
+                                  "times of steps say where it waits, and none is called slow")});
+  }
   const Batch& batch = facts.batch;
-  if (batch.size == 0 || middle == 0) return;
-  const double rate = static_cast<double>(batch.size) * 1e9 / static_cast<double>(middle);
+  if (batch.size == 0 || pace == 0) return;
+  const double rate = static_cast<double>(batch.size) * 1e9 / static_cast<double>(pace);
   section.add_fact(
       {"per_second", fmt::format("{} per second", batch.what), Kind::kText,
        fmt::format("{} ({} per step, {})", report::text_of_real(rate), batch.size, batch.source)});
@@ -438,7 +404,10 @@ constexpr const char* kDefinition =
     "The data loader is the limit if the GPUs of the process are idle for a tenth of the steps' "
     "time or more while the step's thread loads data. A rate is the batch size over the median "
     "step: --batch, else the first size of the input of the first convolution (images), or the "
-    "number of indices that the first embedding looks up (tokens).\n\n"
+    "number of indices that the first embedding looks up (tokens). Where the busiest GPU works on "
+    "a step for more than 1.5 times as long as the host takes for it, both in the median, the host "
+    "runs ahead: its steps say where it waits, none is called slow, and the rate is over the mean "
+    "step of the host or the GPU, whichever is longer.\n\n"
     "Model FLOP utilisation (MFU) is the time that the matrix products, convolutions and "
     "attention that the steps launched would take at the peak of their device and type (as in "
     "sonde perf), divided by the steps' time on all GPUs of their process. Work that is done "
