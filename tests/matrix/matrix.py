@@ -195,7 +195,7 @@ def parse(words):
     parser.add_argument("--roots", type=Path,
                         default=Path(os.environ.get("SONDE_MATRIX_ROOTS") or cache / "sonde/matrix"))
     parser.add_argument("suites", nargs="*")
-    options = parser.parse_args(ours)
+    options = parser.parse_intermixed_args(ours)
     if verb == "enter":
         return options, verb, rest
     suites = options.suites
@@ -226,6 +226,9 @@ def main(words):
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever reads the table has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 if __name__ == "__main__":

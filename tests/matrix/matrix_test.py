@@ -219,6 +219,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(matrix.parse([])[1:], ("run", ["bookworm", "trixie"]))
         self.assertEqual(matrix.parse(["sid", "--areas", "hip"])[1:], ("run", ["sid"]))
         self.assertEqual(matrix.parse(["table", "sid"])[1:], ("table", ["sid"]))
+        self.assertEqual(matrix.parse(["table", "--markdown", "sid"])[1:], ("table", ["sid"]))
         self.assertEqual(matrix.parse(["enter", "sid", "ls", "--help"])[1:], ("enter", ["sid", "ls", "--help"]))
         self.assertIn("'buster' is no suite", self.refused("buster"))
         self.assertIn("no regular expression", self.refused("--areas", "(", "sid"))
