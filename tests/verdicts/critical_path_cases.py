@@ -30,6 +30,22 @@ class CriticalPath(Verdict):
         found = self.path(copy_behind_a_kernel())
         self.assertEqual(found, {"matmul": 1_000_050, "CopyDeviceToHost": 1020})
 
+    def test_a_stage_on_another_gpu_is_waited_for(self):
+        """A model in two parts on two GPUs of one process: the second waits for what the first's copy brings. The
+        first begins 15 us after its launch."""
+        trace = Trace()
+        for i in range(10):
+            at = 10_000 * i
+            trace.step(i, at, 10_000)
+            trace.kernel("first", at + 20, 4900, launched=at + 5)
+            trace.copy("p2p", at + 4925, 60, 1 << 20, launched=at + 8)
+            trace.call("cudaEventRecord", at + 9, 1)
+            trace.call("cudaStreamWaitEvent", at + 10, 1)
+            trace.kernel("second", at + 4990, 4950, launched=at + 12, device=1)
+            trace.call("cudaStreamSynchronize", at + 14, 9930)
+        found = self.path(trace)
+        self.assertEqual((found["first"], found["second"]), (10 * 4915, 10 * 4950))
+
     def test_a_copy_in_a_stream_of_its_own_does_not(self):
         """The kernel runs in a non-blocking stream: the copy in the null stream begins at once, and
         the kernel is over long after it."""

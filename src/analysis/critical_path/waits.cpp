@@ -401,17 +401,32 @@ class WaitFinder {
     wait_for_others(std::move(waiters));
   }
 
-  // Each of these operations waits for what ended last before it on another queue of its GPU. A
-  // sweep by time keeps of each GPU what ended last, and what on another queue than that.
+  // What ended last on a GPU, and what on another queue than that.
+  struct Latest {
+    Row last = kNone, on_another_queue = kNone;
+  };
+
+  // Of what ended last on the other GPUs of an operation's process, the last.
+  Row last_elsewhere(size_t op, const std::unordered_map<int64_t, Latest>& latest) const {
+    Row found = kNone;
+    for (const auto& [gpu, of] : latest) {
+      const bool is_other =
+          of.last != kNone && gpu != trace_.ops.gpu[op] &&
+          trace_.ops.process[static_cast<size_t>(of.last)] == trace_.ops.process[op];
+      if (is_other && (found == kNone || end_of(of.last) > end_of(found))) found = of.last;
+    }
+    return found;
+  }
+
+  // Each of these operations waits for what ended last before it on another queue of its GPU; where
+  // that is long ago, for what has just ended on another GPU of its process, as the parts of a
+  // model on several GPUs do. A sweep by time keeps what ended last.
   void wait_for_others(std::vector<Row> waiters) {
     std::sort(waiters.begin(), waiters.end());  // by begin
     std::vector<Row> by_end(trace_.ops.size());
     std::iota(by_end.begin(), by_end.end(), 0);
     std::stable_sort(by_end.begin(), by_end.end(),
                      [&](Row a, Row b) { return end_of(a) < end_of(b); });
-    struct Latest {
-      Row last = kNone, on_another_queue = kNone;
-    };
     std::unordered_map<int64_t, Latest> latest;  // by GPU
     const auto queue_of_op = [&](Row op) { return trace_.ops.queue[static_cast<size_t>(op)]; };
     auto next = by_end.begin();
@@ -427,7 +442,15 @@ class WaitFinder {
       }
       const Latest& of = latest[trace_.ops.gpu[row]];
       const bool is_own = of.last != kNone && queue_of_op(of.last) == queue_of_op(op);
-      const Row awaited = is_own ? of.on_another_queue : of.last;
+      Row awaited = is_own ? of.on_another_queue : of.last;
+      const auto has_just_ended = [&](Row other) {
+        constexpr int64_t kJustNs = 20'000;
+        return other != kNone && trace_.ops.start_ns[row] - end_of(other) <= kJustNs;
+      };
+      if (!has_just_ended(awaited)) {
+        const Row other = last_elsewhere(row, latest);
+        if (has_just_ended(other)) awaited = other;
+      }
       if (awaited != kNone && awaited != op) waits_.queues.push_back({op, awaited});
     }
   }
