@@ -10,6 +10,7 @@
 
 #include "agent/memory_calls.h"
 #include "agent/state.h"
+#include "base/uncancelled.h"
 
 namespace sonde::agent {
 
@@ -119,6 +120,7 @@ wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReas
 }  // namespace
 
 bool is_orphaned() {
+  const Uncancelled uncancelled;
   char path[PATH_MAX + 16];
   snprintf(path, sizeof path, "%s/control", g_state.session);
   const int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -174,6 +176,7 @@ void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_
 
 wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, uint32_t tid,
                               uint64_t bytes, wire::DropReason* reason) {
+  const Uncancelled uncancelled;
   char path[PATH_MAX + 64];
   *reason = wire::DropReason::kClosed;
   if (load(g_state.control->closed) != 0) return nullptr;
@@ -192,6 +195,7 @@ wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, u
 }
 
 void prepare_pages(wire::ChunkHeader* chunk, uint64_t from, uint64_t bytes) {
+  const Uncancelled uncancelled;
   char path[PATH_MAX + 64];
   if (!may_write(from + bytes) || !chunk_path(path, sizeof path, chunk->ring, chunk->file)) return;
   // Opened anew: a program may close descriptors that it does not know, and reuse their numbers.

@@ -17,6 +17,7 @@
 
 #include "agent/memory_calls.h"
 #include "base/errno_keeper.h"
+#include "base/uncancelled.h"
 #include "wire/clocks.h"
 
 namespace sonde::agent {
@@ -83,7 +84,7 @@ class BoundedLock {
     do {
       if (try_acquire()) return got();
       const timespec pause = {0, 50000};
-      nanosleep(&pause, nullptr);
+      sleep_uncancelled(pause);
     } while (clock_ns(CLOCK_MONOTONIC) < deadline);
     store(in_vain_, 1);
     return false;  // the holder was killed, is stopped, or is this very thread

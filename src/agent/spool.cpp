@@ -13,6 +13,7 @@
 #include "agent/definitions.h"
 #include "agent/memory_calls.h"
 #include "agent/window.h"
+#include "base/uncancelled.h"
 
 namespace sonde::agent {
 
@@ -31,8 +32,8 @@ constexpr int64_t kRetryNs = 10000000;
 pthread_key_t g_exit_key;
 bool g_exit_key_made = false;
 
-// Blocks the program's signal handlers while a chunk is made: a handler that forks would leave its
-// child with a half-made chunk.
+// Blocks the program's signal handlers, and cancellation, while a chunk is made: a handler that
+// forks would leave its child with a half-made chunk.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -46,6 +47,7 @@ class WithoutSignals {
 
  private:
   sigset_t before_;
+  const Uncancelled uncancelled_;
 };
 
 uint32_t thread_id() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
@@ -296,6 +298,7 @@ char* slow_reserve(Ring* ring, uint64_t bytes) {
 
 void park_ring(void* memory) {
   ErrnoKeeper keep;
+  const Uncancelled uncancelled;
   const Inside inside;  // a sample taken now would wait for the lock that this thread holds
   auto* ring = static_cast<Ring*>(memory);
   t_state.ring = nullptr;
@@ -320,6 +323,7 @@ void park_ring(void* memory) {
 void write_last_names() {
   if (load(g_state.silent) != 0) return;
   ErrnoKeeper keep;
+  const Uncancelled uncancelled;
   const Inside inside;
   Ring* const own = t_state.ring;
   if (!inside || own == nullptr || own->chunk == nullptr || own->index == 0) return;

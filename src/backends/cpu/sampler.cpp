@@ -13,6 +13,7 @@
 #include "backends/cpu/modules.h"
 #include "backends/cpu/signals.h"
 #include "backends/cpu/waiting.h"
+#include "base/uncancelled.h"
 
 // Defined by the sanitizers' runtimes. Resolved by the loader: a failing dlsym() allocates memory.
 extern "C" {
@@ -138,6 +139,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
   }
   if (self->armed == 0) return;
   const ErrnoKeeper keep;
+  const Uncancelled uncancelled;
   if (self->at_launch != 0) return miss();
   Interruption interruption = {self, static_cast<const ucontext_t*>(context)};
   call_on(self->handler_stack + sizeof self->handler_stack, take, &interruption);

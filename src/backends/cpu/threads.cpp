@@ -11,6 +11,7 @@
 #include "backends/cpu/waiting.h"
 #include "base/errno_keeper.h"
 #include "base/next_function.h"
+#include "base/uncancelled.h"
 
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -56,6 +57,7 @@ bool any_armed() {
 // When the main thread has exited, the process ends with its last other thread, which must not be
 // one of ours.
 void on_thread_end(void* sampler) {
+  const Uncancelled uncancelled;
   if (sampler == g_of_main_thread) agent::store(g_main_thread_left, 1u);
   disarm();
   if (agent::load(g_main_thread_left) == 0 || any_armed()) return;
@@ -72,7 +74,10 @@ void* thread_main(void* argument) {
   void* (*const function)(void*) = sampler->function;
   void* const value = sampler->argument;
   if (g_has_end_key) pthread_setspecific(g_end_key, sampler);
-  arm(sampler, sampling_signal() != 0);
+  {
+    const Uncancelled uncancelled;
+    arm(sampler, sampling_signal() != 0);
+  }
   return function(value);
 }
 

@@ -16,6 +16,7 @@
 #include "base/errno_keeper.h"
 #include "base/helper_thread.h"
 #include "base/time.h"
+#include "base/uncancelled.h"
 
 namespace sonde::hsa {
 namespace {
@@ -269,7 +270,7 @@ void pause_a_little(int round) {
   if (round < kYields) {
     sched_yield();
   } else {
-    nanosleep(&kPause, nullptr);
+    sleep_uncancelled(kPause);
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/counting.h"
+#include "base/uncancelled.h"
 
 namespace sonde::hsa {
 namespace {
@@ -46,7 +47,7 @@ bool wait_for_room(Queue* queue, uint64_t packets) {
       sched_yield();
     } else {
       const timespec pause = {0, 50'000};
-      nanosleep(&pause, nullptr);
+      sleep_uncancelled(pause);
     }
   }
 }

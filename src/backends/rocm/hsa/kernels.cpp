@@ -11,6 +11,7 @@
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/calls.h"
 #include "backends/rocm/hsa/replay.h"
+#include "base/uncancelled.h"
 
 namespace sonde::hsa {
 namespace {
@@ -241,7 +242,7 @@ void learn_kernels() {
   if (list == nullptr) return;
   // Calls in flight that began before our hook was in place.
   constexpr timespec kCallsUnderWay = {0, 5'000'000};
-  nanosleep(&kCallsUnderWay, nullptr);
+  sleep_uncancelled(kCallsUnderWay);
   pthread_mutex_lock(&g_learning);
   g_loader.iterate_executables(add_executable, list);
   for (size_t i = 0; i < list->count; ++i) learn(list->all[i], nullptr);

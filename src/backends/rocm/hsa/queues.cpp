@@ -7,6 +7,7 @@
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/calls.h"
 #include "backends/rocm/hsa/counting.h"
+#include "base/uncancelled.h"
 
 namespace sonde::hsa {
 
@@ -60,7 +61,7 @@ bool claim(Queue* queue) {
   constexpr timespec kPause = {0, 1'000'000};
   for (int i = 0; i < kClaims; ++i) {
     if (!queue->collecting.exchange(true, std::memory_order_acquire)) return true;
-    nanosleep(&kPause, nullptr);
+    sleep_uncancelled(kPause);
   }
   return false;
 }

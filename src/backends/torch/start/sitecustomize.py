@@ -19,36 +19,48 @@ def _hide(folder):
 
 
 class _TorchFinder(object):
-    """The first finder until torch is imported; starts the hook once torch's module has been executed."""
+    """The first finder until torch has been imported; starts the hook then. Programs also only ask for torch, as by
+    importlib.util.find_spec(), and try again after an import that failed."""
 
     def __init__(self, folder):
         self._hook = os.path.join(os.path.dirname(folder), "torch", "hook.py")
+        self._asking = set()  # threads: another finder may ask all of them, and so this one again
 
     def find_spec(self, name, path=None, target=None):
         if name != "torch":
             return None
-        try:
-            sys.meta_path.remove(self)
-        except ValueError:
+        import _thread
+
+        thread = _thread.get_ident()
+        if thread in self._asking:
             return None
-        for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find is not None else None
-            if spec is not None:
-                self._follow(spec)
-                return spec
+        self._asking.add(thread)
+        try:
+            for finder in list(sys.meta_path):
+                find = getattr(finder, "find_spec", None)
+                spec = find(name, path, target) if find is not None else None
+                if spec is not None:
+                    self._follow(spec)
+                    return spec
+        finally:
+            self._asking.discard(thread)
         return None
 
     def _follow(self, spec):
         try:
             loader = spec.loader
             execute = loader.exec_module
+            if hasattr(execute, "sonde_follows"):
+                return
 
             def exec_module(module):
                 del loader.exec_module
                 execute(module)
-                self._start(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                    self._start(module)
 
+            exec_module.sonde_follows = True
             loader.exec_module = exec_module
         except Exception:  # another kind of loader
             pass
