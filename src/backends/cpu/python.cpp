@@ -24,6 +24,7 @@ using ThisThreadState = void* (*)();
 
 const PythonLayout* g_layout = nullptr;
 bool g_refused = false;                   // the interpreter's frames cannot be read
+bool g_proved = false;                    // the layout is right
 constinit PythonLayout g_described = {};  // filled from the interpreter's own description
 // The expected types: an object of another type is not what it seems to be.
 uint64_t g_code_type = 0, g_text_type = 0;
@@ -388,7 +389,8 @@ bool is_of_start(const Probed& found, uint32_t index, const char* name) {
 }  // namespace
 
 void probe_python(const struct sonde_agent* agent, const char* said) {
-  if (agent::load_acquire(g_layout) == nullptr) return;
+  // Another interpreter of the process asks again, of whose thread state we are not told.
+  if (g_proved || agent::load_acquire(g_layout) == nullptr) return;
   const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
   struct sonde_agent looking = {};
   looking.define_code = look_at_code;
@@ -404,6 +406,7 @@ void probe_python(const struct sonde_agent* agent, const char* said) {
                         is_of_start(found, 0, "_probe") && is_of_start(found, 1, "_start") &&
                         found.functions[0].line == line && stack.frames[0].offset >= before &&
                         stack.frames[0].offset - before <= kMostBetween;
+  g_proved = is_right;
   if (is_right) return;
   const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   refuse(agent, version(), "does not keep its frames where this version of Sonde looks for them");

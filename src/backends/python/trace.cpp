@@ -31,6 +31,8 @@ struct Python {
   void (*hold)(Object* object);
   void (*release)(Object* object);
   void (*clear_error)();
+  void* (*interpreter)();  // from 3.9 on
+  void* (*main_interpreter)();
 };
 Python g_python;
 const struct sonde_agent* g_agent = nullptr;
@@ -43,6 +45,8 @@ bool find(Function& function, const char* name) {
 
 bool find_python() {
   find(g_python.code_of, "PyFrame_GetCode");
+  find(g_python.interpreter, "PyInterpreterState_Get");
+  find(g_python.main_interpreter, "PyInterpreterState_Main");
   return find(g_python.set_profile, "PyEval_SetProfile") &&
          find(g_python.attribute, "PyObject_GetAttrString") &&
          find(g_python.text, "PyUnicode_AsUTF8AndSize") && find(g_python.number, "PyLong_AsLong") &&
@@ -187,6 +191,16 @@ void after_fork_in_child() {
   if (t_calls != nullptr) t_calls->count = 0;
 }
 
+constexpr char kOnlyMain[] =
+    "--python-trace: calls in interpreters but the main one are not recorded";
+
+// From Python 3.12 on, one that is not the first may have a lock and memory of its own.
+bool is_in_another_interpreter() {
+  return dlsym(RTLD_DEFAULT, "Py_NewInterpreterFromConfig") != nullptr &&
+         g_python.interpreter != nullptr && g_python.main_interpreter != nullptr &&
+         g_python.interpreter() != g_python.main_interpreter();
+}
+
 }  // namespace
 
 // Starts tracing the calling thread. Returns 0 if that is not possible.
@@ -194,12 +208,19 @@ SONDE_EXPORT int sonde_python_trace(const char* which) {
   const sonde::ErrnoKeeper keep;
   g_agent = sonde_find_agent();
   if (g_agent == nullptr || !find_python()) return 0;
+  if (is_in_another_interpreter()) {
+    static bool is_told = false;
+    if (!is_told) g_agent->diagnostic(SONDE_INFO, "python", kOnlyMain);
+    is_told = true;
+    return 0;
+  }
   if (!sonde::python::choose(which)) {
     g_agent->diagnostic(SONDE_WARNING, "python", "--python-trace: not a regular expression");
     return 0;
   }
-  if (pthread_key_create(&g_end_key, forget_calls) != 0) return 0;
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  static const bool is_ready = pthread_key_create(&g_end_key, forget_calls) == 0 &&
+                               pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
+  if (!is_ready) return 0;
   g_python.set_profile(on_event, nullptr);
   return 1;
 }
