@@ -17,7 +17,13 @@ constinit thread_local uint32_t t_depth = 0;
 
 namespace {
 
-constexpr int kNotInitialised = 3;  // hipErrorNotInitialized
+// hipErrorNoDevice: without HIP in the process, what HIP answers where there is no GPU. A program
+// that only looks whether a function is there, as by a weak symbol, meets ours.
+constexpr int kNoDevice = 100;
+
+void say_there_is_none(void* devices) {
+  if (devices != nullptr) *static_cast<int*>(devices) = 0;
+}
 
 void* find_next(const char* name) {
   const ErrnoKeeper keep;
@@ -34,7 +40,10 @@ int call(A... values) {
   void* symbol = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
   if (symbol == nullptr) {
     symbol = find_next(name_of(Id));
-    if (symbol == nullptr) return kNotInitialised;  // no HIP in this process
+    if (symbol == nullptr) {
+      if constexpr (Id == k_hipGetDeviceCount) say_there_is_none(values...);
+      return kNoDevice;
+    }
     __atomic_store_n(&found, symbol, __ATOMIC_RELEASE);
   }
   int (*next)(A...);
