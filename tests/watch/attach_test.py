@@ -38,9 +38,11 @@ print("1 interrupted=0 wrong=0")
 TORCH = """
 import sys, threading
 import torch
-ended, wrong = threading.Event(), []
+ended, wrong, begun = threading.Event(), [], threading.Barrier(3)
 def work():
     ones = torch.ones(64, 64)
+    ones @ ones  # opens files the first time
+    begun.wait()
     while not ended.is_set():
         with torch.autograd.profiler.record_function("product"):
             if not torch.equal(ones @ ones, torch.full((64, 64), 64.0)):
@@ -48,6 +50,7 @@ def work():
 threads = [threading.Thread(target=work) for _ in range(2)]
 for thread in threads:
     thread.start()
+begun.wait()
 print("ready", flush=True)
 sys.stdin.read()
 ended.set()
