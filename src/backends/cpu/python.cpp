@@ -24,7 +24,6 @@ using ThisThreadState = void* (*)();
 
 const PythonLayout* g_layout = nullptr;
 bool g_refused = false;                   // the interpreter's frames cannot be read
-bool g_proved = false;                    // the layout is right
 constinit PythonLayout g_described = {};  // filled from the interpreter's own description
 // The expected types: an object of another type is not what it seems to be.
 uint64_t g_code_type = 0, g_text_type = 0;
@@ -386,11 +385,22 @@ bool is_of_start(const Probed& found, uint32_t index, const char* name) {
   return function.is_of_start && strcmp(function.name, name) == 0;
 }
 
+// Of such a thread we find the state that it has in the main one. Known from Python 3.9 on.
+bool is_in_another_interpreter() {
+  using Interpreter = void* (*)();
+  const auto own = reinterpret_cast<Interpreter>(dlsym(RTLD_DEFAULT, "PyInterpreterState_Get"));
+  const auto main = reinterpret_cast<Interpreter>(dlsym(RTLD_DEFAULT, "PyInterpreterState_Main"));
+  if (own == nullptr || main == nullptr) {
+    dlerror();
+    return false;
+  }
+  return own() != main();
+}
+
 }  // namespace
 
 void probe_python(const struct sonde_agent* agent, const char* said) {
-  // Another interpreter of the process asks again, of whose thread state we are not told.
-  if (g_proved || agent::load_acquire(g_layout) == nullptr) return;
+  if (agent::load_acquire(g_layout) == nullptr || is_in_another_interpreter()) return;
   const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
   struct sonde_agent looking = {};
   looking.define_code = look_at_code;
@@ -406,7 +416,6 @@ void probe_python(const struct sonde_agent* agent, const char* said) {
                         is_of_start(found, 0, "_probe") && is_of_start(found, 1, "_start") &&
                         found.functions[0].line == line && stack.frames[0].offset >= before &&
                         stack.frames[0].offset - before <= kMostBetween;
-  g_proved = is_right;
   if (is_right) return;
   const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   refuse(agent, version(), "does not keep its frames where this version of Sonde looks for them");
