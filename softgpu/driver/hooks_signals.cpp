@@ -14,10 +14,7 @@ constinit sonde::NextFunction<int (*)(int, const struct sigaction*, struct sigac
     next_sigaction{"sigaction"};
 constinit sonde::NextFunction<sighandler_t (*)(int, sighandler_t)> next_signal{"signal"};
 
-__attribute__((constructor)) void find_next() {
-  next_sigaction.find();
-  next_signal.find();
-}
+__attribute__((constructor)) void find_next() { sonde::find_all(next_sigaction, next_signal); }
 
 }  // namespace
 

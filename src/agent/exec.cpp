@@ -86,13 +86,8 @@ void remember_environment() {
 
 #ifndef SONDE_AGENT_STATIC
 void find_next_exec() {
-  g_next.execve.find();
-  g_next.execvpe.find();
-  g_next.fexecve.find();
-  g_next.execveat.find();
-  g_next.posix_spawn.find();
-  g_next.posix_spawnp.find();
-  g_next.chroot.find();
+  find_all(g_next.execve, g_next.execvpe, g_next.fexecve, g_next.execveat, g_next.posix_spawn,
+           g_next.posix_spawnp, g_next.chroot);
 }
 #endif
 

@@ -28,4 +28,9 @@ class NextFunction {
   Function function_ = nullptr;
 };
 
+template <typename... Functions>
+void find_all(NextFunction<Functions>&... functions) {
+  (functions.find(), ...);
+}
+
 }  // namespace sonde

@@ -47,7 +47,7 @@ constexpr const char* kOptions = R"(
     modules only; or nothing [auto]
 --python-trace WHICH  record every call of Python functions: user (not Python's library and
     installed packages), all, or those whose FILE: NAME matches this extended regular expression;
-    !REGEX or all!REGEX leaves those out [off]
+    !REGEX or all!REGEX leaves those out; from Python 3.12 on in the main interpreter only [off]
 --metrics LIST  read these metrics of processes, host and GPUs while recording: groups or single
     metrics as sonde avail lists them, all, default, or off [default]
 --metrics-hz HZ  how often they are read [10]

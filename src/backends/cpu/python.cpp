@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/platform.h"
+#include "backends/cpu/interpreter.h"
 #include "backends/cpu/modules.h"
 #include "backends/cpu/python_layout.h"
 #include "backends/cpu/python_offsets.h"
@@ -385,21 +386,10 @@ bool is_of_start(const Probed& found, uint32_t index, const char* name) {
   return function.is_of_start && strcmp(function.name, name) == 0;
 }
 
-// Of such a thread we find the state that it has in the main one. Known from Python 3.9 on.
-bool is_in_another_interpreter() {
-  using Interpreter = void* (*)();
-  const auto own = reinterpret_cast<Interpreter>(dlsym(RTLD_DEFAULT, "PyInterpreterState_Get"));
-  const auto main = reinterpret_cast<Interpreter>(dlsym(RTLD_DEFAULT, "PyInterpreterState_Main"));
-  if (own == nullptr || main == nullptr) {
-    dlerror();
-    return false;
-  }
-  return own() != main();
-}
-
 }  // namespace
 
 void probe_python(const struct sonde_agent* agent, const char* said) {
+  // Of another interpreter's thread we find the state that it has in the main one.
   if (agent::load_acquire(g_layout) == nullptr || is_in_another_interpreter()) return;
   const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
   struct sonde_agent looking = {};

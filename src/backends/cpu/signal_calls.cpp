@@ -10,6 +10,7 @@
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace sonde::cpu;
+using sonde::find_all;
 using sonde::NextFunction;
 
 namespace {
@@ -31,16 +32,9 @@ constexpr int kSystemV = static_cast<int>(SA_RESETHAND | SA_NODEFER);
 }  // namespace
 
 void sonde::cpu::find_signal_calls() {
-  g_next.sigaction.find();
-  g_next.__sigaction.find();
-  g_next.signal.find();
-  g_next.bsd_signal.find();
-  g_next.ssignal.find();
-  g_next.sysv_signal.find();
-  g_next.__sysv_signal.find();
-  g_next.sigaltstack.find();
-  g_next.signalfd.find();
-  g_next.sigtimedwait.find();
+  find_all(g_next.sigaction, g_next.__sigaction, g_next.signal, g_next.bsd_signal, g_next.ssignal,
+           g_next.sysv_signal, g_next.__sysv_signal, g_next.sigaltstack, g_next.signalfd,
+           g_next.sigtimedwait);
 }
 
 SONDE_EXPORT int sigaction(int number, const struct sigaction* action, struct sigaction* before) {

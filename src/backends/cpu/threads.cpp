@@ -41,10 +41,7 @@ size_t g_default_stack_bytes = 8 << 20;
 constexpr uint64_t kAboveFirstFrame = 1024;
 
 void find_thread_calls() {
-  g_next.pthread_create.find();
-  g_next.dlclose.find();
-  g_next.unshare.find();
-  g_next.setns.find();
+  find_all(g_next.pthread_create, g_next.dlclose, g_next.unshare, g_next.setns);
 }
 
 bool any_armed() {

@@ -9,6 +9,7 @@
 
 #include "backends/opencl/devices.h"
 #include "base/time.h"
+#include "base/uncancelled.h"
 
 namespace sonde::opencl {
 namespace {
@@ -52,7 +53,7 @@ bool wait_for_queued(cl_event event, uint64_t deadline, uint64_t* queued) {
     if (status <= CL_COMPLETE) break;
     if (read_clock(CLOCK_MONOTONIC) > deadline) return false;
     const timespec pause = {0, 20'000};
-    nanosleep(&pause, nullptr);
+    sleep_uncancelled(pause);
   }
   return next().clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof *queued, queued,
                                         nullptr) == CL_SUCCESS &&

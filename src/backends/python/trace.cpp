@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "backends/cpu/interpreter.h"
 #include "backends/python/choice.h"
 #include "base/errno_keeper.h"
 #include "sonde/backend.h"
@@ -31,8 +32,6 @@ struct Python {
   void (*hold)(Object* object);
   void (*release)(Object* object);
   void (*clear_error)();
-  void* (*interpreter)();  // from 3.9 on
-  void* (*main_interpreter)();
 };
 Python g_python;
 const struct sonde_agent* g_agent = nullptr;
@@ -45,8 +44,6 @@ bool find(Function& function, const char* name) {
 
 bool find_python() {
   find(g_python.code_of, "PyFrame_GetCode");
-  find(g_python.interpreter, "PyInterpreterState_Get");
-  find(g_python.main_interpreter, "PyInterpreterState_Main");
   return find(g_python.set_profile, "PyEval_SetProfile") &&
          find(g_python.attribute, "PyObject_GetAttrString") &&
          find(g_python.text, "PyUnicode_AsUTF8AndSize") && find(g_python.number, "PyLong_AsLong") &&
@@ -194,11 +191,12 @@ void after_fork_in_child() {
 constexpr char kOnlyMain[] =
     "--python-trace: calls in interpreters but the main one are not recorded";
 
-// From Python 3.12 on, one that is not the first may have a lock and memory of its own.
-bool is_in_another_interpreter() {
-  return dlsym(RTLD_DEFAULT, "Py_NewInterpreterFromConfig") != nullptr &&
-         g_python.interpreter != nullptr && g_python.main_interpreter != nullptr &&
-         g_python.interpreter() != g_python.main_interpreter();
+// From Python 3.12 on, another interpreter may have a lock and memory of its own.
+bool may_not_be_traced() {
+  if (!sonde::cpu::is_in_another_interpreter()) return false;
+  if (dlsym(RTLD_DEFAULT, "Py_NewInterpreterFromConfig") != nullptr) return true;
+  dlerror();
+  return false;
 }
 
 }  // namespace
@@ -208,7 +206,7 @@ SONDE_EXPORT int sonde_python_trace(const char* which) {
   const sonde::ErrnoKeeper keep;
   g_agent = sonde_find_agent();
   if (g_agent == nullptr || !find_python()) return 0;
-  if (is_in_another_interpreter()) {
+  if (may_not_be_traced()) {
     static bool is_told = false;
     if (!is_told) g_agent->diagnostic(SONDE_INFO, "python", kOnlyMain);
     is_told = true;

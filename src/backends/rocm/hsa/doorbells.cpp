@@ -13,6 +13,7 @@
 #include "backends/rocm/hsa/queues.h"
 #include "base/errno_keeper.h"
 #include "base/helper_thread.h"
+#include "base/uncancelled.h"
 
 namespace sonde::hsa {
 namespace {
@@ -135,7 +136,7 @@ void stop_ringing(Queue* queue) {
   queue->ending.store(true);
   const timespec pause = {0, 1'000'000};
   for (int i = 0; i < kWaitsForRinger && queue->ringing.load() == kRinging; ++i) {
-    nanosleep(&pause, nullptr);
+    sleep_uncancelled(pause);
   }
 }
 
