@@ -13,7 +13,7 @@
 
 namespace sonde::hip {
 
-constinit thread_local uint32_t t_depth = 0;
+constinit thread_local rocm::Entered t_entered;
 
 namespace {
 
@@ -64,13 +64,20 @@ int g_wanted = kNotKnown;
 
 }  // namespace
 
-bool watching(const FunctionInfo& function) {
+bool entered(const FunctionInfo& function, const void* frame) {
+  if (t_entered.nested(frame)) return false;
+  t_entered.enter(frame);
   int known = __atomic_load_n(&g_wanted, __ATOMIC_ACQUIRE);
   if (known == kNotKnown) [[unlikely]] {
     known = find_wanted();
   }
   rocm::t_called = function.name;
   return known == kYes && rocm::recording();
+}
+
+int left(int result, const void* frame) {
+  if (!t_entered.nested(frame)) t_entered.leave();
+  return result;
 }
 
 void switch_recording(bool on) {
@@ -84,7 +91,7 @@ void switch_recording(bool on) {
   }
 }
 
-bool called_by_name() { return t_depth != 0; }
+bool called_by_name() { return t_entered.inside(); }
 
 }  // namespace sonde::hip
 

@@ -2,45 +2,40 @@
 // Calls that HIP makes to itself meanwhile are only forwarded.
 #pragma once
 
+#include "backends/rocm/entered.h"
 #include "backends/rocm/hip/arguments.h"
 #include "backends/rocm/hip/calls.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::hip {
 
-// The nesting depth of calls through our functions.
-extern constinit thread_local uint32_t t_depth;
+extern constinit thread_local rocm::Entered t_entered;
 
-// Whether calls are recorded at the moment. Finds the agent the first time, and notes which
-// function the program calls.
-bool watching(const FunctionInfo& function);
+// Whether a call is to be recorded, which begins in the function of this frame. Finds the agent the
+// first time, and notes which function the program calls.
+bool entered(const FunctionInfo& function, const void* frame);
+// After one that is not; returns its result.
+int left(int result, const void* frame);
 // hipProfilerStart() and hipProfilerStop(): resume or pause the recording.
 void switch_recording(bool on);
 
 template <typename... A>
 int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
-  if (t_depth != 0 || !watching(function)) {
-    ++t_depth;
-    const int result = next(values...);
-    --t_depth;
-    return result;
-  }
+  if (!entered(function, rocm::this_frame())) return left(next(values...), rocm::this_frame());
   alignas(16) char image[kImageBytes];
   store_parameters(function, image, values...);
   if (!function.in_full) {
     const uint64_t begin = rocm::agent().ticks();
-    ++t_depth;
     const int result = next(values...);
-    --t_depth;
+    t_entered.leave();
     record_light_call(function, image, result, begin, rocm::agent().ticks());
     return result;
   }
   OpenCall open;
-  ++t_depth;
   begin_call(function, function.defined, &open);
   look_at_parameters(function, image);
   const int result = next(values...);
-  --t_depth;
+  t_entered.leave();
   const ErrnoKeeper keep;
   if (function.by_value) {
     uint64_t words[kMaxParameters * kMostWords];

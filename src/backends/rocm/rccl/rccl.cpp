@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backends/rocm/connection.h"
+#include "backends/rocm/entered.h"
 #include "backends/rocm/hsa/board_collectives.h"
 #include "base/errno_keeper.h"
 
@@ -55,7 +56,7 @@ constexpr int kInvalidUsage = 5;  // ncclInvalidUsage
 
 void* g_next[kWays][kFunctions];
 uint32_t g_defined[kFunctions];
-thread_local uint32_t t_depth;  // RCCL may call itself
+constinit thread_local Entered t_entered;
 
 const char* name_of(uint32_t id) {
   if (id < kIds) return kNames[id];
@@ -95,15 +96,17 @@ int call_next(Way way, uint32_t id, A... values) {
   void* symbol = __atomic_load_n(&g_next[way][id], __ATOMIC_ACQUIRE);
   if (symbol == nullptr) return kInvalidUsage;  // no RCCL in this process
   memcpy(&next, &symbol, sizeof next);
-  ++t_depth;
+  const void* frame = this_frame();
+  if (t_entered.nested(frame)) return next(values...);
+  t_entered.enter(frame);
   const int result = next(values...);
-  --t_depth;
+  t_entered.leave();
   return result;
 }
 
 template <typename... A>
 int record(Way way, uint32_t id, const Collective& what, A... values) {
-  if (t_depth != 0 || !watching()) return call_next(way, id, values...);
+  if (t_entered.nested(this_frame()) || !watching()) return call_next(way, id, values...);
   const struct sonde_call call = agent().call_begin(g_defined[id], SONDE_CALL_LAUNCHES);
   const uint64_t noted =
       hsa::note_collective(what.comm, name_of(id), what.count, what.type, what.root);
@@ -219,7 +222,7 @@ int init_all(void** comms, int ranks, const int* devices) {
 
 template <Way W, uint32_t Id>
 int group() {
-  if (t_depth != 0 || !watching()) return call_next(W, Id);
+  if (t_entered.nested(this_frame()) || !watching()) return call_next(W, Id);
   const struct sonde_call call = agent().call_begin(g_defined[Id], SONDE_CALL_LAUNCHES);
   const int result = call_next(W, Id);
   const ErrnoKeeper keep;
