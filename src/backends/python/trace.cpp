@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "backends/cpu/interpreter.h"
@@ -21,11 +22,13 @@ namespace {
 
 struct Object;  // of Python
 using Hook = int (*)(Object* argument, Object* frame, int what, Object* value);
+using AuditHook = int (*)(const char* event, Object* arguments, void* data);
 constexpr int kCall = 0, kReturn = 3;  // kReturn also when a function exits with an exception
 
 struct Python {
   void (*set_profile)(Hook hook, Object* argument);
-  Object* (*code_of)(Object* frame);  // a new reference; from 3.9 on
+  int (*add_audit_hook)(AuditHook hook, void* data);  // from 3.8 on
+  Object* (*code_of)(Object* frame);                  // a new reference; from 3.9 on
   Object* (*attribute)(Object* object, const char* name);
   const char* (*text)(Object* object, ssize_t* length);
   long (*number)(Object* object);
@@ -44,6 +47,7 @@ bool find(Function& function, const char* name) {
 
 bool find_python() {
   find(g_python.code_of, "PyFrame_GetCode");
+  find(g_python.add_audit_hook, "PySys_AddAuditHook");
   return find(g_python.set_profile, "PyEval_SetProfile") &&
          find(g_python.attribute, "PyObject_GetAttrString") &&
          find(g_python.text, "PyUnicode_AsUTF8AndSize") && find(g_python.number, "PyLong_AsLong") &&
@@ -183,6 +187,29 @@ int on_event(Object*, Object* frame, int what, Object*) {
   return 0;
 }
 
+thread_local bool t_is_traced = false;
+
+constexpr char kOtherProfiler[] =
+    "--python-trace: the program set a profiler of its own (sys.setprofile(), cProfile, "
+    "torch.profiler's with_stack); the calls of that thread are not recorded from there on";
+
+// A thread has one profiler. Python announces that it gets another, not which.
+int on_audit(const char* event, Object*, void*) {
+  if (!t_is_traced || strcmp(event, "sys.setprofile") != 0) return 0;
+  t_is_traced = false;
+  static bool is_told = false;
+  const sonde::ErrnoKeeper keep;
+  if (!is_told) g_agent->diagnostic(SONDE_WARNING, "python", kOtherProfiler);
+  is_told = true;
+  return 0;
+}
+
+void trace_this_thread() {
+  t_is_traced = false;
+  g_python.set_profile(on_event, nullptr);
+  t_is_traced = true;
+}
+
 // Calls that are open in the parent are not open in the child.
 void after_fork_in_child() {
   if (t_calls != nullptr) t_calls->count = 0;
@@ -219,13 +246,14 @@ SONDE_EXPORT int sonde_python_trace(const char* which) {
   static const bool is_ready = pthread_key_create(&g_end_key, forget_calls) == 0 &&
                                pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0;
   if (!is_ready) return 0;
-  g_python.set_profile(on_event, nullptr);
+  if (g_python.add_audit_hook != nullptr) g_python.add_audit_hook(on_audit, nullptr);
+  trace_this_thread();
   return 1;
 }
 
 // The same for a thread that was started later, from within a call of `frame`.
 SONDE_EXPORT void sonde_python_trace_thread(void* frame) {
   const sonde::ErrnoKeeper keep;
-  g_python.set_profile(on_event, nullptr);
+  trace_this_thread();
   if (frame != nullptr) enter(static_cast<Object*>(frame));
 }
