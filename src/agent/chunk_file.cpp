@@ -16,10 +16,14 @@ namespace sonde::agent {
 
 namespace {
 
-bool chunk_path(char* path, size_t size, uint32_t ring, uint64_t file) {
-  const int length = snprintf(path, size, "%s/r%u-%llu", g_state.folder, ring,
-                              static_cast<unsigned long long>(file));
-  return length > 0 && static_cast<size_t>(length) < size;
+// What the longest path of a chunk takes. The callers, who take it from the stack, run in threads
+// of the program, whose stacks may have 16 KiB: PATH_MAX is a quarter of that.
+uint64_t chunk_path_bytes() {
+  return strlen(g_state.folder) + sizeof "/r4294967295-18446744073709551615";
+}
+
+void write_chunk_path(char* path, uint64_t room, uint32_t ring, uint64_t file) {
+  snprintf(path, room, "%s/r%u-%llu", g_state.folder, ring, static_cast<unsigned long long>(file));
 }
 
 // The recorder is gone, so what is recorded from now on stays until it is recovered: the limit
@@ -121,9 +125,7 @@ wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReas
 
 bool is_orphaned() {
   const Uncancelled uncancelled;
-  char path[PATH_MAX + 16];
-  snprintf(path, sizeof path, "%s/control", g_state.session);
-  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int fd = open(g_state.control_path, O_RDWR | O_CLOEXEC);
   if (fd < 0) return false;
   struct flock held = {};
   held.l_type = F_WRLCK;
@@ -177,11 +179,11 @@ void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_
 wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, uint32_t tid,
                               uint64_t bytes, wire::DropReason* reason) {
   const Uncancelled uncancelled;
-  char path[PATH_MAX + 64];
+  const uint64_t room = chunk_path_bytes();
+  auto* const path = static_cast<char*>(__builtin_alloca(room));
   *reason = wire::DropReason::kClosed;
   if (load(g_state.control->closed) != 0) return nullptr;
-  *reason = wire::DropReason::kSystem;
-  if (!chunk_path(path, sizeof path, ring, file)) return nullptr;
+  write_chunk_path(path, room, ring, file);
   wire::ChunkHeader* chunk = map_new_file(path, bytes, reason);
   if (chunk == nullptr && bytes > wire::kChunkBytes) {
     chunk = map_new_file(path, wire::kChunkBytes, reason);
@@ -196,8 +198,10 @@ wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, u
 
 void prepare_pages(wire::ChunkHeader* chunk, uint64_t from, uint64_t bytes) {
   const Uncancelled uncancelled;
-  char path[PATH_MAX + 64];
-  if (!may_write(from + bytes) || !chunk_path(path, sizeof path, chunk->ring, chunk->file)) return;
+  const uint64_t room = chunk_path_bytes();
+  auto* const path = static_cast<char*>(__builtin_alloca(room));
+  if (!may_write(from + bytes)) return;
+  write_chunk_path(path, room, chunk->ring, chunk->file);
   // Opened anew: a program may close descriptors that it does not know, and reuse their numbers.
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -211,8 +215,10 @@ void seal_chunk(wire::ChunkHeader* chunk) {
 }
 
 void drop_chunk(wire::ChunkHeader* chunk) {
-  char path[PATH_MAX + 64];
-  if (chunk_path(path, sizeof path, chunk->ring, chunk->file)) unlink(path);
+  const uint64_t room = chunk_path_bytes();
+  auto* const path = static_cast<char*>(__builtin_alloca(room));
+  write_chunk_path(path, room, chunk->ring, chunk->file);
+  unlink(path);
   const uint64_t bytes = chunk->chunk_bytes;
   kernel::unmap(chunk, bytes);
   unreserve(bytes);

@@ -400,8 +400,8 @@ bool ensure_spool() {
 
 bool attach(const char* session) {
   if (strlen(session) + 64 >= sizeof g_state.session) return false;
-  char path[PATH_MAX + 16];
-  snprintf(path, sizeof path, "%s/control", session);
+  char* const path = g_state.control_path;
+  snprintf(path, sizeof g_state.control_path, "%s/control", session);
   const int fd = open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) return false;
   struct stat info;

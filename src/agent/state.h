@@ -37,7 +37,8 @@ struct State {
   wire::DropReason out_because = wire::DropReason::kSystem;
   Ring* rings = nullptr;  // all rings, the newest first
   char session[PATH_MAX] = {};
-  char folder[PATH_MAX] = {};  // of this process' chunks
+  char control_path[PATH_MAX] = {};  // in `session`; threads with small stacks ask for it
+  char folder[PATH_MAX] = {};        // of this process' chunks
 };
 
 extern State g_state;
