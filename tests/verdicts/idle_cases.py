@@ -76,6 +76,29 @@ class Idle(Verdict):
         self.assertEqual(self.host(trace),
                          {"loading modules": 5000, "data loading": 1000, "no call": 999, "call": 1})
 
+    def test_a_function_that_calls_many_short_ones_is_named(self):
+        """The loop is in tokenise() for 9 of 10 ms, which calls three others 100 times each."""
+        trace = two_kernels(gap=10_000)
+        trace.python("train.py(1): main", at=0, lasts=20_000)
+        trace.python("text.py(3): tokenise", at=1200, lasts=9000)
+        for i in range(100):
+            for function in range(3):
+                trace.python(f"text.py({function}): part_{function}", 1200 + 90 * i + 30 * function, 29)
+        self.assertEqual(self.ask("idle", trace)["gaps"][0]["host"], "Python: text.py(3): tokenise")
+        self.assert_first("host-work", trace)
+        self.assertIn("9.00 ms of it in text.py(3): tokenise", self.ask("check", trace)["check_remarks"][0])
+        self.assert_not_found("launch-bound", trace)
+
+    def test_a_function_that_launches_at_its_end_is_not_named(self):
+        """All 10 ms are in forward(), which launches the kernel after many short calls."""
+        trace = two_kernels(gap=10_000)
+        trace.python("model.py(3): forward", at=1200, lasts=10_000)
+        for i in range(100):
+            for function in range(3):
+                trace.python(f"ops.py({function}): part_{function}", 1200 + 90 * i + 30 * function, 29)
+        self.assert_first("launch-bound", trace)
+        self.assert_not_found("host-work", trace)
+
     def test_free_allocation_and_collection_have_names(self):
         """hipFree 1 ms, hipMalloc 2 ms and Python's collector 4 ms, one after the other."""
         trace = two_kernels(gap=7100)

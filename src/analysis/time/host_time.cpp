@@ -36,11 +36,11 @@ HostTime::HostTime(const trace::Trace& trace)
 
 // Callers come before what they called.
 void HostTime::find_purposes() {
-  const trace::OpTree tree = trace::build_op_tree(trace_);
+  parent_ = trace::build_op_tree(trace_).parent;
   work_.resize(trace_.apis.size());
   named_.resize(trace_.apis.size());
   for (size_t i = 0; i < work_.size(); ++i) {
-    const Row parent = tree.parent[i];
+    const Row parent = parent_[i];
     const auto up = static_cast<size_t>(parent);
     if (parent != kNone && trace::has_a_purpose(work_[up])) {
       work_[i] = work_[up];
@@ -120,7 +120,7 @@ std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval ti
   return something_ns > half_ns ? deeds : found;
 }
 
-HostDeed HostTime::main_deed_between(Row first, Row second, Interval time) const {
+HostDeed HostTime::longest_deed_between(Row first, Row second, Interval time) const {
   const auto is_longer = [&](const HostDeed& one, const HostDeed& other) {
     return one.time_ns > other.time_ns || (one.time_ns == other.time_ns && one.time_ns > 0 &&
                                            trace_.names[one.label] < trace_.names[other.label]);
@@ -146,6 +146,49 @@ HostDeed HostTime::main_deed_between(Row first, Row second, Interval time) const
     if (is_longer(main, longest)) longest = main;
   }
   return longest;
+}
+
+HostDeed HostTime::function_of_half(Row launch, Interval time) const {
+  const trace::Apis& apis = trace_.apis;
+  const auto at = static_cast<size_t>(launch);
+  const std::vector<Part>& parts = parts_[apis.thread[at]];
+  auto part = std::partition_point(parts.begin(), parts.end(), [&](const Part& one) {
+    return one.time.end_ns <= time.start_ns;
+  });
+  std::map<trace::NameId, HostDeed> functions;
+  std::vector<trace::NameId> counted;  // of one part: a function may call itself
+  for (; part != parts.end() && part->time.start_ns < time.end_ns; ++part) {
+    const int64_t length_ns =
+        std::min(part->time.end_ns, time.end_ns) - std::max(part->time.start_ns, time.start_ns);
+    counted.clear();
+    for (Row row = part->api; row != kNone; row = parent_[static_cast<size_t>(row)]) {
+      const auto api = static_cast<size_t>(row);
+      if (apis.end_ns[api] >= apis.end_ns[at]) break;  // and so do those around it
+      const trace::NameId label = apis.label[api];
+      if (work_[api] != HostWork::kPython || std::ranges::find(counted, label) != counted.end()) {
+        continue;
+      }
+      counted.push_back(label);
+      HostDeed& function = functions[label];
+      function.work = HostWork::kPython;
+      function.label = label;
+      function.time_ns += length_ns;
+      function.longest_ns = std::max(function.longest_ns, length_ns);
+    }
+  }
+  HostDeed least;
+  for (const auto& [label, function] : functions) {
+    if (function.time_ns < (time.end_ns - time.start_ns) / 2) continue;
+    if (least.time_ns == 0 || function.time_ns < least.time_ns) least = function;
+  }
+  return least;
+}
+
+HostDeed HostTime::main_deed_between(Row first, Row second, Interval time) const {
+  const HostDeed longest = longest_deed_between(first, second, time);
+  if (!launcher_of(second) || longest.time_ns >= (time.end_ns - time.start_ns) / 2) return longest;
+  const HostDeed around = function_of_half(trace_.ops.api[static_cast<size_t>(second)], time);
+  return around.time_ns != 0 ? around : longest;
 }
 
 }  // namespace sonde::analysis

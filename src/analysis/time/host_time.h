@@ -37,6 +37,9 @@ class HostTime {
   std::vector<HostDeed> deeds_between(trace::Row first, trace::Row second,
                                       trace::Interval time) const;
   // The longest of these. Calls that share a purpose, such as freeing and allocating, count as one.
+  // If that is less than half of the time, the function of Python in which the launching thread
+  // was for half of it or more, with all that it called; of several the one that it was in least.
+  // A function that goes on until the launch does not count: it is the loop around all this.
   HostDeed main_deed_between(trace::Row first, trace::Row second, trace::Interval time) const;
   // The times in which a thread was in calls that wait for a device; normalised.
   const trace::IntervalSet& waits_of(uint32_t thread) const { return waits_[thread]; }
@@ -46,6 +49,8 @@ class HostTime {
     trace::Interval time;
     trace::Row api;
   };
+  HostDeed longest_deed_between(trace::Row first, trace::Row second, trace::Interval time) const;
+  HostDeed function_of_half(trace::Row launch, trace::Interval time) const;
   void find_purposes();
   void find_waits();
   std::optional<uint32_t> launcher_of(trace::Row op) const;
@@ -53,6 +58,7 @@ class HostTime {
   const trace::Trace& trace_;
   std::vector<trace::HostWork> work_;     // by call
   std::vector<trace::Row> named_;         // by call: the call whose name says what it does
+  std::vector<trace::Row> parent_;        // by call: the innermost that it lies in, or kNone
   std::vector<std::vector<Part>> parts_;  // by thread and time
   std::vector<trace::IntervalSet> waits_;
 };
