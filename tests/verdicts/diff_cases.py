@@ -45,6 +45,14 @@ class Diff(Verdict):
         verdict, _ = self.verdict(training(10), training(5, kernel_us=600))
         self.assertIn("a step takes 1.200 times as long", verdict)
 
+    def test_too_few_steps_in_one(self):
+        """B has 2 steps and A 6: B takes a third, which says nothing of a step, and diff says so."""
+        verdict, told = self.verdict(training(6), training(2))
+        self.assertNotIn("a step takes", verdict)
+        self.assertTrue(any(note.startswith("B has fewer than 3 steps") for note in told["notes"]))
+        _, told = self.verdict(training(2), training(2))
+        self.assertFalse(any("fewer than" in note for note in told.get("notes", [])))
+
     def test_a_warm_up_in_one(self):
         """The first step of B takes 50 ms, and all others are as those of A."""
         verdict, _ = self.verdict(training(10), training(10, first_us=50_000))

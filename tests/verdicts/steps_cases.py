@@ -44,23 +44,41 @@ class Steps(Verdict):
             at += 10_000 + lasts
         self.assert_slow(trace, "waiting for the GPU +3.00 ms; on the GPU gemm +3.00 ms")
 
-    def test_a_host_that_runs_ahead(self):
-        """40 steps of 5 ms on the GPU, which the host launches in 350 us each; every tenth waits for all. A
-        step takes 5 ms, so 32 images each are 6,400 a second, and no step is slow."""
+    def running_ahead(self, every):
+        """40 steps of 5 ms on the GPU, which the host launches in 350 us each; every so many it waits."""
         trace, at = Trace(), 0
         for i in range(40):
-            waits = i % 10 == 9
+            waits = i % every == every - 1
             lasts = (i + 1) * 5000 + 60 - at if waits else 350
             trace.step(i, at, lasts)
             trace.kernel("train", i * 5000 + 50, 5000, launched=at + 10)
             if waits:
                 trace.call("cudaDeviceSynchronize", at + 20, lasts - 30)
             at += lasts
-        told = self.ask("steps", trace, options=("--batch", "32"))
+        return trace
+
+    def test_a_host_that_runs_ahead(self):
+        """A step takes 5 ms, so 32 images each are 6,400 a second, and no step is slow."""
+        told = self.ask("steps", self.running_ahead(10), options=("--batch", "32"))
         self.assertEqual(told["slow"], [])
         self.assertEqual(told["steps_facts"]["slow"], 0)
         self.assertAlmostEqual(told["steps_facts"]["pace_ns"], 5_000_000, delta=10_000)
         self.assertRegex(told["steps_facts"]["per_second"], "^6,(39|40).* ")
+
+    def test_a_host_that_runs_ahead_hides_no_step_from_check(self):
+        """The step that check speaks of is that of 5 ms, not the median on the host."""
+        facts = self.ask("check", self.running_ahead(10))["check_facts"]
+        self.assertAlmostEqual(facts["step_pace_ns"], 5_000_000, delta=10_000)
+        self.assertNotIn("step_median_ns", facts)
+        facts = self.ask("check", self.running_ahead(1))["check_facts"]
+        self.assertAlmostEqual(facts["step_median_ns"], 5_000_000, delta=10_000)
+        self.assertNotIn("step_pace_ns", facts)
+
+    def test_waiting_in_each_step_makes_none_slower(self):
+        """Both runs take 5 ms a step, whether the host waits for each or for every tenth."""
+        verdict = self.ask("diff", self.running_ahead(10), self.running_ahead(1))["wall_facts"]["verdict"]
+        self.assertRegex(verdict, r"a step takes (1\.00|0\.99)\d times as long, 5\.0\d ms in the mean of 40 and "
+                                  r"5\.0\d ms in the median of 40; the host of A launches steps before")
 
     def test_a_second_thread_with_steps_of_its_own(self):
         """One thread has 20 steps of 10 ms with a kernel of 3 ms each; another one, half a step later,

@@ -68,6 +68,11 @@ struct Sides {
       note = fmt::format("steps are not compared: those of A are {}, those of B {}", kind(*steps_a),
                          kind(*steps_b));
     }
+    if (steps_a.has_value() != steps_b.has_value()) {
+      note = fmt::format(
+          "{} has fewer than {} steps or none, so the whole runs are compared, not a step of each",
+          steps_a ? "B" : "A", kFewestSteps);
+    }
     if (!steps_a || !steps_b || !note.empty()) {
       steps_a.reset();
       steps_b.reset();
@@ -88,13 +93,20 @@ std::string ratio_text(int64_t b_ns, int64_t a_ns) {
 std::string steps_text(const Sides& sides) {
   if (!sides.steps_a) return "";
   const StepTimes &a = *sides.steps_a, &b = *sides.steps_b;
-  std::string text =
-      fmt::format("; a step takes {} times as long, {} in the median of {} and {} in that of {}",
-                  ratio_text(b.median_ns, a.median_ns), format_duration(a.median_ns), a.count,
-                  format_duration(b.median_ns), b.count);
+  const auto of = [](const StepTimes& steps) {
+    return fmt::format("{} in the {} of {}", format_duration(steps.step_ns),
+                       steps.host_runs_ahead ? "mean" : "median", steps.count);
+  };
+  std::string text = fmt::format("; a step takes {} times as long, {} and {}",
+                                 ratio_text(b.step_ns, a.step_ns), of(a), of(b));
+  for (const auto& [name, steps] : {std::pair("A", a), std::pair("B", b)}) {
+    if (!steps.host_runs_ahead) continue;
+    text += fmt::format("; the host of {} launches steps before its GPU works on them", name);
+  }
+  if (a.host_runs_ahead || b.host_runs_ahead) return text;
   constexpr double kOther = 1.2;  // a ratio that the median does not tell
   const double means = b.mean_ns / a.mean_ns;
-  const double medians = static_cast<double>(b.median_ns) / static_cast<double>(a.median_ns);
+  const double medians = static_cast<double>(b.step_ns) / static_cast<double>(a.step_ns);
   if (means > kOther * medians || medians > kOther * means) {
     text += fmt::format(" ({:.3f} times as long in the mean)", means);
   }
@@ -157,8 +169,13 @@ report::Section wall_section(const Sides& sides) {
   if (sides.steps_a) {
     section.add_fact({"steps_a", "Steps of A", Kind::kInteger, sides.steps_a->count});
     section.add_fact({"steps_b", "Steps of B", Kind::kInteger, sides.steps_b->count});
-    section.add_fact({"step_a_ns", "Median step of A", Kind::kTime, sides.steps_a->median_ns});
-    section.add_fact({"step_b_ns", "Median step of B", Kind::kTime, sides.steps_b->median_ns});
+    const auto title = [](const StepTimes& steps) {
+      return steps.host_runs_ahead ? "Mean step" : "Median step";
+    };
+    section.add_fact({"step_a_ns", fmt::format("{} of A", title(*sides.steps_a)), Kind::kTime,
+                      sides.steps_a->step_ns});
+    section.add_fact({"step_b_ns", fmt::format("{} of B", title(*sides.steps_b)), Kind::kTime,
+                      sides.steps_b->step_ns});
   }
   report::Table& table = section.table;
   table.add_columns({text("what", "GPU"), name("name", "In"), time("a_ns", "A"),

@@ -30,11 +30,15 @@ WallParts wall_parts(const trace::Trace& trace);
 // collectives, so that clocks of different machines do not make a file longer (match.cpp).
 std::vector<int64_t> clock_offsets(const trace::Trace& trace);
 
-// Steps of the process that has most; nullopt for less than three.
+constexpr size_t kFewestSteps = 3;  // that have a median
+
+// Steps of the process that has most; nullopt for fewer than kFewestSteps.
 struct StepTimes {
-  int64_t count = 0, first_ns = 0, median_ns = 0;
-  double mean_ns = 0;        // of those after a warm-up
-  bool has_warm_up = false;  // the first ones take far longer, and hardly any other
+  int64_t count = 0, first_ns = 0;
+  int64_t step_ns = 0;           // StepPace::ns
+  bool host_runs_ahead = false;  // StepPace
+  double mean_ns = 0;            // of those after a warm-up
+  bool has_warm_up = false;      // the first ones take far longer, and hardly any other
   bool of_device = false;
 };
 std::optional<StepTimes> step_times(const trace::Trace& trace);

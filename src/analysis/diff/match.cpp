@@ -5,7 +5,7 @@
 
 #include "analysis/collectives/collectives.h"
 #include "analysis/diff/diff.h"
-#include "analysis/quantile.h"
+#include "analysis/step_pace.h"
 #include "trace/steps.h"
 
 namespace sonde::analysis {
@@ -13,7 +13,6 @@ namespace {
 
 using trace::NameId;
 
-constexpr size_t kFewSteps = 3;
 constexpr int64_t kWarmUp = 3;    // medians that a step of a warm-up takes at least
 constexpr int64_t kFewLong = 20;  // one in so many of the other steps may take as long
 
@@ -86,23 +85,32 @@ std::optional<StepTimes> step_times(const trace::Trace& trace) {
   if (!found.ok()) return std::nullopt;
   // A choice of GPUs leaves operations of their processes only.
   const std::set<int32_t> with_ops(trace.ops.process.begin(), trace.ops.process.end());
-  std::map<int32_t, std::vector<int64_t>> by_process;
-  for (const trace::Step& step : found->steps) {
+  const std::vector<int64_t> gpu_ns =
+      gpu_time_of_steps(trace, trace::step_of_ops(trace, *found), found->steps.size());
+  struct Times {
+    std::vector<int64_t> host, gpu;
+  };
+  std::map<int32_t, Times> by_process;
+  for (size_t i = 0; i < found->steps.size(); ++i) {
+    const trace::Step& step = found->steps[i];
     const bool is_chosen =
         step.process == trace::kNone || with_ops.empty() || with_ops.count(step.process) != 0;
     if (!is_chosen) continue;
-    by_process[step.process].push_back(step.time.end_ns - step.time.start_ns);
+    by_process[step.process].host.push_back(step.time.end_ns - step.time.start_ns);
+    by_process[step.process].gpu.push_back(gpu_ns[i]);
   }
   StepTimes times;
-  for (auto& [process, durations] : by_process) {
-    if (durations.size() < kFewSteps || static_cast<int64_t>(durations.size()) <= times.count) {
+  for (const auto& [process, of_process] : by_process) {
+    const std::vector<int64_t>& durations = of_process.host;
+    if (durations.size() < kFewestSteps || static_cast<int64_t>(durations.size()) <= times.count) {
       continue;
     }
     times.count = static_cast<int64_t>(durations.size());
     times.first_ns = durations.front();
-    std::vector<int64_t> sorted = durations;
-    times.median_ns = median(sorted);
-    const auto is_long = [&](int64_t ns) { return ns > kWarmUp * times.median_ns; };
+    const StepPace pace = step_pace(durations, of_process.gpu);
+    times.step_ns = pace.ns;
+    times.host_runs_ahead = pace.host_runs_ahead;
+    const auto is_long = [&](int64_t ns) { return ns > kWarmUp * pace.ns; };
     const auto first = std::find_if_not(durations.begin(), durations.end(), is_long);
     const auto others = std::count_if(first, durations.end(), is_long);
     times.has_warm_up = is_long(times.first_ns) && others * kFewLong <= times.count;
@@ -111,7 +119,7 @@ std::optional<StepTimes> step_times(const trace::Trace& trace) {
                     static_cast<double>(durations.end() - from);
   }
   times.of_device = found->of_device;
-  return times.count == 0 || times.median_ns <= 0 ? std::nullopt : std::optional(times);
+  return times.count == 0 || times.step_ns <= 0 ? std::nullopt : std::optional(times);
 }
 
 std::vector<Renamed> renamed_kernels(const trace::Trace& a, const trace::Trace& b, int64_t steps_a,

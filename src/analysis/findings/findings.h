@@ -44,7 +44,8 @@ std::vector<std::string> finding_ids();
 // The steps that the findings are about.
 struct Pace {
   int64_t steps = 0, warm_up = 0;  // of all processes; the first ones, which were taken out
-  int64_t median_ns = 0;           // of the steps that are left
+  int64_t step_ns = 0;             // of the steps that are left: StepPace::ns
+  bool host_runs_ahead = false;    // in a process: StepPace
   bool of_device = false;          // told from kernels that repeat, not from markers
   // The whole program, if a part of its operations was taken out.
   struct Whole {

@@ -8,6 +8,7 @@
 #include "analysis/findings/rules.h"
 #include "analysis/quantile.h"
 #include "analysis/stacks/sample_totals.h"
+#include "analysis/step_pace.h"
 #include "analysis/totals.h"
 #include "trace/keep_ops.h"
 #include "trace/steps.h"
@@ -149,12 +150,18 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   for (const Pace& pace : paces) {
     all.steps += pace.steps;
     all.warm_up += pace.warm_up;
-    all.median_ns = std::max(all.median_ns, pace.median_ns);
+    all.step_ns = std::max(all.step_ns, pace.step_ns);
+    all.host_runs_ahead |= pace.host_runs_ahead;
   }
   if (all.steps > 1) {
     section.add_fact({"steps", "Steps", Kind::kInteger, all.steps});
     section.add_fact({"warm_up_steps", "Warm-up steps, left out", Kind::kInteger, all.warm_up});
-    section.add_fact({"step_median_ns", "Median step", Kind::kTime, all.median_ns});
+    if (all.host_runs_ahead) {
+      section.add_fact({"step_pace_ns", "Mean step, as the host runs ahead of the GPU", Kind::kTime,
+                        all.step_ns});
+    } else {
+      section.add_fact({"step_median_ns", "Median step", Kind::kTime, all.step_ns});
+    }
   }
   if (!has_gpus) return;
   section.add_fact({"gpu_busy_percentage", "GPU busy, of wall time", Kind::kPercent,
@@ -189,16 +196,17 @@ std::string left_out_text(std::span<const Finding> findings) {
   return text + " (--least 0 lists all)";
 }
 
-int64_t median_of(std::span<const trace::Step> steps) {
+std::vector<int64_t> lengths_of(std::span<const trace::Step> steps) {
   std::vector<int64_t> lengths;
   for (const trace::Step& step : steps) lengths.push_back(step.time.end_ns - step.time.start_ns);
-  return median(lengths);
+  return lengths;
 }
 
 // How many of a process's first steps are slower than the others.
 size_t warm_up_of(std::span<const trace::Step> steps) {
   while (steps.size() >= kFewSteps) {
-    const double most_ns = kWarmUp * static_cast<double>(median_of(steps));
+    std::vector<int64_t> lengths = lengths_of(steps);
+    const double most_ns = kWarmUp * static_cast<double>(median(lengths));
     size_t slow = 0;
     while (static_cast<double>(steps[slow].time.end_ns - steps[slow].time.start_ns) > most_ns) {
       ++slow;
@@ -212,16 +220,19 @@ size_t warm_up_of(std::span<const trace::Step> steps) {
 }  // namespace
 
 Pace leave_out_warm_up(trace::Trace& trace) {
-  const auto found = trace::find_steps(trace, "");
+  auto found = trace::find_steps(trace, "");
   Pace pace;
   if (!found.ok() || found->steps.empty()) return pace;
-  std::vector<trace::Step> steps = found->steps;
+  std::vector<trace::Step>& steps = found->steps;
   if (trace.window) {
     std::erase_if(steps, [&](const trace::Step& step) {
       return step.time.start_ns < trace.window->start_ns || step.time.end_ns > trace.window->end_ns;
     });
   }
   pace.of_device = found->of_device;
+  // Operations that no step launched belong to the steps that they run in.
+  const std::vector<trace::Row> step_of = trace::step_of_ops(trace, *found);
+  const std::vector<int64_t> gpu_ns = gpu_time_of_steps(trace, step_of, steps.size());
   std::vector<bool> is_steady(steps.size(), true);
   for (size_t first = 0, end = 0; first < steps.size(); first = end) {
     while (end < steps.size() && steps[end].process == steps[first].process) ++end;
@@ -230,13 +241,14 @@ Pace leave_out_warm_up(trace::Trace& trace) {
     std::fill_n(is_steady.begin() + static_cast<std::ptrdiff_t>(first), warm_up, false);
     pace.steps += static_cast<int64_t>(end - first);
     pace.warm_up += static_cast<int64_t>(warm_up);
-    pace.median_ns = std::max(pace.median_ns, median_of(of_process));
+    const auto gpu = std::span(gpu_ns).subspan(first, end - first);
+    const StepPace of_steps = step_pace(lengths_of(of_process), {gpu.begin(), gpu.end()});
+    pace.step_ns = std::max(pace.step_ns, of_steps.ns);
+    pace.host_runs_ahead |= of_steps.host_runs_ahead;
   }
   // Only operations are left out, so a program without a GPU is analysed as a whole.
   if (trace.window || trace.ops.size() == 0) pace.warm_up = 0;
   if (pace.warm_up == 0) return pace;
-  // Operations that no step launched belong to the steps that they run in.
-  const std::vector<trace::Row> step_of = trace::step_of_ops(trace, *found);
   std::vector<bool> kept(trace.ops.size(), false);
   int64_t from_ns = std::numeric_limits<int64_t>::max();
   for (size_t op = 0; op < kept.size(); ++op) {

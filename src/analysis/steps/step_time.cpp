@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/quantile.h"
+#include "analysis/step_pace.h"
 
 namespace sonde::analysis {
 
@@ -21,25 +22,19 @@ namespace {
 constexpr double kSlowShare = 1.1;     // of the median, and
 constexpr double kSlowDeviations = 3;  // robust standard deviations above it
 constexpr double kToSigma = 1.4826;    // of the median absolute deviation of a normal distribution
-constexpr double kAhead = 1.5;         // times as long works the GPU on a step as the host
-
-// Whether the host launches a step long before the GPU works on it. Its times then say where it
-// waits for the GPU, not how long a step takes.
-bool host_runs_ahead(std::span<StepTime* const> times, int64_t middle_ns) {
-  std::vector<int64_t> gpu;
-  for (const StepTime* time : times) gpu.push_back(time->gpu_ns);
-  return static_cast<double>(median_of(std::move(gpu))) > kAhead * static_cast<double>(middle_ns);
-}
 
 void mark_slow(std::span<StepTime* const> times) {
-  std::vector<int64_t> lengths, deviations;
-  for (const StepTime* time : times) lengths.push_back(time->time_ns);
+  std::vector<int64_t> lengths, gpu, deviations;
+  for (const StepTime* time : times) {
+    lengths.push_back(time->time_ns);
+    gpu.push_back(time->gpu_ns);
+  }
   const int64_t middle = median_of(lengths);
   for (const int64_t length : lengths) deviations.push_back(std::abs(length - middle));
   const double sigma = kToSigma * static_cast<double>(median_of(deviations));
   const double least = std::max(static_cast<double>(middle) * kSlowShare,
                                 static_cast<double>(middle) + kSlowDeviations * sigma);
-  const bool is_ahead = host_runs_ahead(times, middle);
+  const bool is_ahead = step_pace(lengths, std::move(gpu)).host_runs_ahead;
   for (StepTime* time : times) {
     time->usual_ns = middle;
     time->is_slow =
