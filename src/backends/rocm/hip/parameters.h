@@ -85,7 +85,7 @@ constexpr struct {
 };
 
 constexpr Kind kind_of(char letter) {
-  for (uint8_t i = 0; i < sizeof kKinds / sizeof kKinds[0]; ++i) {
+  for (size_t i = 0; i < sizeof kKinds / sizeof kKinds[0]; ++i) {
     if (kKinds[i].letter == letter) return static_cast<Kind>(i);
   }
   return Kind::kPointer;
