@@ -38,7 +38,7 @@ bool append_announcement(const Description& description, uint64_t bytes) {
   rlimit limit;  // on file size; a write beyond it kills the program
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return false;
   char path[PATH_MAX + 16];
-  snprintf(path, sizeof path, "%s/%s", g_state.session, wire::kProcessesFile);
+  snprintf(path, sizeof path, "%s/%s", g_paths.session, wire::kProcessesFile);
   const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) return false;
   const ssize_t written = write(fd, &description, bytes);

@@ -19,11 +19,11 @@ namespace {
 // What the longest path of a chunk takes. The callers, who take it from the stack, run in threads
 // of the program, whose stacks may have 16 KiB: PATH_MAX is a quarter of that.
 uint64_t chunk_path_bytes() {
-  return strlen(g_state.folder) + sizeof "/r4294967295-18446744073709551615";
+  return strlen(g_paths.folder) + sizeof "/r4294967295-18446744073709551615";
 }
 
 void write_chunk_path(char* path, uint64_t room, uint32_t ring, uint64_t file) {
-  snprintf(path, room, "%s/r%u-%llu", g_state.folder, ring, static_cast<unsigned long long>(file));
+  snprintf(path, room, "%s/r%u-%llu", g_paths.folder, ring, static_cast<unsigned long long>(file));
 }
 
 // The recorder is gone, so what is recorded from now on stays until it is recovered: the limit
@@ -125,7 +125,7 @@ wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReas
 
 bool is_orphaned() {
   const Uncancelled uncancelled;
-  const int fd = open(g_state.control_path, O_RDWR | O_CLOEXEC);
+  const int fd = open(g_paths.control, O_RDWR | O_CLOEXEC);
   if (fd < 0) return false;
   struct flock held = {};
   held.l_type = F_WRLCK;

@@ -3,7 +3,8 @@
 #include "agent/exec.h"
 
 #include <alloca.h>
-#include <limits.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@ namespace {
 
 constexpr size_t kMaxInject = 16 * 1024;
 char g_inject[kMaxInject];  // the value of SONDE_INJECT, "" when not recorded
+// The preloaded libraries: one path after the other, each with its NUL, and then another one.
+// Ready, because a process that is about to exec may have a stack of 4 KiB.
+char g_libraries[kMaxInject];
 
 #ifndef SONDE_AGENT_STATIC
 
@@ -35,23 +39,18 @@ bool is_of_another(char* const* environment) {
 }
 
 // Whether a preloaded library is missing or unreadable: the process may have another root by now,
-// or run as another user. The loader would complain about each file, and rocprofiler-register,
-// whose library is one of them, would terminate the program.
+// run as another user, with rights that exec takes away (access() knows), or in Landlock's sandbox
+// (open() knows). The loader would complain about each file, and rocprofiler-register, whose
+// library is one of them, would terminate the program.
 bool files_are_out_of_reach() {
   const ErrnoKeeper keep;
-  bool out_of_reach = false;
-  const char* cursor = g_inject;
-  for (InjectItem item; next_inject_item(&cursor, &item);) {
-    if (item.name_length != 10 || memcmp(item.name, "LD_PRELOAD", 10) != 0) continue;
-    for_each_part(item.value, item.value_length, ':', [&](const char* part, size_t length) {
-      char path[PATH_MAX];
-      if (out_of_reach || length >= sizeof path) return;
-      memcpy(path, part, length);
-      path[length] = '\0';
-      out_of_reach = access(path, R_OK) != 0;
-    });
+  for (const char* path = g_libraries; *path != '\0'; path += strlen(path) + 1) {
+    if (access(path, R_OK) != 0) return true;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno != EMFILE && errno != ENFILE) return true;
+    if (fd >= 0) close(fd);
   }
-  return out_of_reach;
+  return false;
 }
 
 enum class Change { kNone, kMerge, kStrip };
@@ -81,7 +80,19 @@ constinit Next g_next;
 
 void remember_environment() {
   const char* inject = getenv("SONDE_INJECT");
-  if (inject != nullptr && strlen(inject) < kMaxInject) strcpy(g_inject, inject);
+  if (inject == nullptr || strlen(inject) >= kMaxInject) return;
+  strcpy(g_inject, inject);
+  char* end = g_libraries;
+  const char* cursor = g_inject;
+  for (InjectItem item; next_inject_item(&cursor, &item);) {
+    if (item.name_length != 10 || memcmp(item.name, "LD_PRELOAD", 10) != 0) continue;
+    for_each_part(item.value, item.value_length, ':', [&](const char* part, size_t length) {
+      if (length == 0) return;
+      end = static_cast<char*>(memcpy(end, part, length)) + length;
+      *end++ = '\0';
+    });
+  }
+  *end = '\0';
 }
 
 #ifndef SONDE_AGENT_STATIC

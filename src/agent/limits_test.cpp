@@ -1,4 +1,5 @@
 // The limits of the agent's tables, and of what the system grants it.
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -273,6 +274,35 @@ TEST(Sandbox, OtherSystemCallsMayBeForbidden) {
   EXPECT_FALSE(agent::forbids_recording({sizeof code / sizeof code[0], code}));
   code[1].k = SYS_timer_settime;
   EXPECT_TRUE(agent::forbids_recording({sizeof code / sizeof code[0], code}));
+}
+
+// As a sandbox that only reads does it: openat() with these flags is answered so.
+bool forbids_flags(uint32_t flags, uint32_t answer) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, flags),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, answer),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return agent::forbids_recording({sizeof code / sizeof code[0], code});
+}
+
+TEST(Sandbox, FiltersThatLookAtArgumentsMayForbidRecording) {
+  EXPECT_TRUE(forbids_flags(O_WRONLY | O_RDWR | O_CREAT, SECCOMP_RET_KILL_PROCESS));
+  EXPECT_FALSE(forbids_flags(O_WRONLY | O_RDWR | O_CREAT, SECCOMP_RET_ERRNO | EPERM));
+}
+
+TEST(Sandbox, FiltersThatLookAtManyArgumentsEnd) {
+  std::vector<sock_filter> code = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0]))};
+  for (uint32_t i = 0; i < 4000; ++i) {
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, i, 0, 0));
+  }
+  code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  EXPECT_TRUE(agent::forbids_recording({static_cast<uint16_t>(code.size()), code.data()}));
 }
 
 }  // namespace

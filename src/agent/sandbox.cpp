@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -17,126 +18,149 @@ namespace {
 
 constexpr uint32_t kThisMachine = AUDIT_ARCH_X86_64;
 constexpr int kMemory = 16;  // words that a filter may keep
+// Of what a filter decides by a call's arguments, both ways are looked at; of more decisions, and
+// more instructions, none.
+constexpr int kMostDecisions = 24, kMostSteps = 100'000;
 
 void (*g_prepare)() = nullptr;  // registered by the backend that samples
 
-// The registers and inputs of a BPF program.
-struct Filter {
-  seccomp_data data = {};
-  uint32_t a = 0, x = 0, memory[kMemory] = {};
+// A word of a BPF program; what depends on the arguments or the address of a call is not known.
+struct Word {
+  uint32_t value = 0;
+  bool is_known = true;
+};
 
-  uint32_t word(uint32_t offset) const {
-    uint32_t value = 0;
-    if (offset <= sizeof data - sizeof value) {
-      memcpy(&value, reinterpret_cast<const char*>(&data) + offset, sizeof value);
-    }
-    return value;
+Word calculated(Word a, uint16_t operation, Word by) {
+  const bool is_known = a.is_known && (by.is_known || operation == BPF_NEG);
+  uint32_t value = a.value;
+  switch (operation) {
+    case BPF_ADD:
+      value += by.value;
+      break;
+    case BPF_SUB:
+      value -= by.value;
+      break;
+    case BPF_MUL:
+      value *= by.value;
+      break;
+    case BPF_DIV:
+      value = by.value != 0 ? value / by.value : 0;
+      break;
+    case BPF_AND:
+      value &= by.value;
+      break;
+    case BPF_OR:
+      value |= by.value;
+      break;
+    case BPF_XOR:
+      value ^= by.value;
+      break;
+    case BPF_LSH:
+      value = by.value < 32 ? value << by.value : 0;
+      break;
+    case BPF_RSH:
+      value = by.value < 32 ? value >> by.value : 0;
+      break;
+    case BPF_NEG:
+      value = -value;
+      break;
+    default:
+      break;
   }
-  void calculate(uint16_t operation, uint32_t by) {
-    switch (operation) {
-      case BPF_ADD:
-        a += by;
-        break;
-      case BPF_SUB:
-        a -= by;
-        break;
-      case BPF_MUL:
-        a *= by;
-        break;
-      case BPF_DIV:
-        a = by != 0 ? a / by : 0;
-        break;
-      case BPF_AND:
-        a &= by;
-        break;
-      case BPF_OR:
-        a |= by;
-        break;
-      case BPF_XOR:
-        a ^= by;
-        break;
-      case BPF_LSH:
-        a = by < 32 ? a << by : 0;
-        break;
-      case BPF_RSH:
-        a = by < 32 ? a >> by : 0;
-        break;
-      case BPF_NEG:
-        a = -a;
-        break;
-      default:
-        break;
-    }
+  return {value, is_known};
+}
+
+bool compare(uint32_t a, uint16_t operation, uint32_t with) {
+  switch (operation) {
+    case BPF_JEQ:
+      return a == with;
+    case BPF_JGT:
+      return a > with;
+    case BPF_JGE:
+      return a >= with;
+    case BPF_JSET:
+      return (a & with) != 0;
+    default:
+      return false;
   }
-  bool compare(uint16_t operation, uint32_t with) const {
-    switch (operation) {
-      case BPF_JEQ:
-        return a == with;
-      case BPF_JGT:
-        return a > with;
-      case BPF_JGE:
-        return a >= with;
-      case BPF_JSET:
-        return (a & with) != 0;
-      default:
-        return false;
-    }
+}
+
+bool is_harmless(Word answer) {
+  const uint32_t action = answer.value & SECCOMP_RET_ACTION_FULL;
+  return answer.is_known &&
+         (action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG || action == SECCOMP_RET_ERRNO);
+}
+
+// A BPF program that is asked about a system call with any arguments.
+struct Filter {
+  const sock_fprog& program;
+  Word number;
+  Word a = {}, x = {}, memory[kMemory] = {};
+
+  Word input(uint32_t offset) const {
+    if (offset == offsetof(seccomp_data, nr)) return number;
+    if (offset == offsetof(seccomp_data, arch)) return {kThisMachine};
+    return {0, false};
   }
   void load(const sock_filter& one) {
     const uint16_t mode = BPF_MODE(one.code);
-    uint32_t value = one.k;
-    if (mode == BPF_ABS) value = word(one.k);
-    if (mode == BPF_LEN) value = sizeof data;
-    if (mode == BPF_MEM) value = memory[one.k % kMemory];
-    (BPF_CLASS(one.code) == BPF_LD ? a : x) = value;
+    Word word = {one.k};
+    if (mode == BPF_ABS) word = input(one.k);
+    if (mode == BPF_LEN) word = {sizeof(seccomp_data)};
+    if (mode == BPF_MEM) word = memory[one.k % kMemory];
+    (BPF_CLASS(one.code) == BPF_LD ? a : x) = word;
   }
-};
-
-// What the filter returns for a system call with all arguments 0. Filters only jump forward.
-uint32_t answer(const sock_fprog& program, int number) {
-  Filter filter;
-  filter.data.nr = number;
-  filter.data.arch = kThisMachine;
-  for (unsigned at = 0; at < program.len; ++at) {
-    const sock_filter& one = program.filter[at];
-    const uint32_t operand = BPF_SRC(one.code) == BPF_X ? filter.x : one.k;
+  // All but jumps and returns.
+  void execute(const sock_filter& one, Word operand) {
     switch (BPF_CLASS(one.code)) {
       case BPF_LD:
       case BPF_LDX:
-        filter.load(one);
-        break;
+        return load(one);
       case BPF_ST:
-        filter.memory[one.k % kMemory] = filter.a;
-        break;
+        memory[one.k % kMemory] = a;
+        return;
       case BPF_STX:
-        filter.memory[one.k % kMemory] = filter.x;
-        break;
+        memory[one.k % kMemory] = x;
+        return;
       case BPF_ALU:
-        filter.calculate(BPF_OP(one.code), operand);
-        break;
-      case BPF_JMP:
-        if (BPF_OP(one.code) == BPF_JA) {
-          at += one.k;
-        } else {
-          at += filter.compare(BPF_OP(one.code), operand) ? one.jt : one.jf;
-        }
-        break;
-      case BPF_RET:
-        return BPF_RVAL(one.code) == BPF_A ? filter.a : one.k;
+        a = calculated(a, BPF_OP(one.code), operand);
+        return;
       case BPF_MISC:
-        if (BPF_MISCOP(one.code) == BPF_TAX) filter.x = filter.a;
-        if (BPF_MISCOP(one.code) == BPF_TXA) filter.a = filter.x;
-        break;
+        if (BPF_MISCOP(one.code) == BPF_TAX) x = a;
+        if (BPF_MISCOP(one.code) == BPF_TXA) a = x;
+        return;
       default:
-        break;
+        return;
     }
   }
-  return SECCOMP_RET_ALLOW;  // not reached: the kernel rejects a filter without a return
-}
+};
 
-bool is_harmless(uint32_t answer) {
-  const uint32_t action = answer & SECCOMP_RET_ACTION_FULL;
-  return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG || action == SECCOMP_RET_ERRNO;
+// Whether the filter, from an instruction on, does no harm whatever the call's arguments are. Only
+// forward jumps exist.
+bool does_no_harm(Filter filter, unsigned at, int decisions, int* steps) {
+  const sock_fprog& program = filter.program;
+  for (; at < program.len; ++at) {
+    if (++*steps > kMostSteps) return false;
+    const sock_filter& one = program.filter[at];
+    const Word operand = BPF_SRC(one.code) == BPF_X ? filter.x : Word{one.k};
+    const uint16_t kind = BPF_CLASS(one.code), operation = BPF_OP(one.code);
+    if (kind == BPF_RET) {
+      return is_harmless(BPF_RVAL(one.code) == BPF_A ? filter.a : Word{one.k});
+    }
+    if (kind != BPF_JMP) {
+      filter.execute(one, operand);
+    } else if (operation == BPF_JA) {
+      at += one.k;
+    } else if (filter.a.is_known && operand.is_known) {
+      at += compare(filter.a.value, operation, operand.value) ? one.jt : one.jf;
+    } else {
+      if (decisions == 0 || !does_no_harm(filter, at + 1 + one.jt, decisions - 1, steps)) {
+        return false;
+      }
+      at += one.jf;
+    }
+  }
+  return true;  // not reached: the kernel rejects a filter without a return
 }
 
 }  // namespace
@@ -153,7 +177,10 @@ bool forbids_recording(const sock_fprog& filter) {
                                     SYS_timer_delete,  SYS_timer_settime,  SYS_process_vm_readv,
                                     SYS_sigaltstack,   SYS_unlink};
   for (const int number : kNeeded) {
-    if (!is_harmless(answer(filter, number))) return true;
+    int steps = 0;
+    if (!does_no_harm({filter, {static_cast<uint32_t>(number)}}, 0, kMostDecisions, &steps)) {
+      return true;
+    }
   }
   return false;
 }
@@ -177,15 +204,21 @@ static void fall_silent(const char* text) {
   t_state.stack = t_state.other_stack = {};
 }
 
+// PR_SET_SYSCALL_USER_DISPATCH, which Linux 5.11 has and older headers lack; PR_SYS_DISPATCH_OFF is
+// 0.
+constexpr int kSetDispatch = 59;
+
 // Also called by the single thread of a child that shares its parent's memory: that must not end
 // the parent's recording.
 static void before_prctl(int option, unsigned long mode, unsigned long argument) {
-  if (option != PR_SET_TSC && option != PR_SET_SECCOMP) return;
+  if (option != PR_SET_TSC && option != PR_SET_SECCOMP && option != kSetDispatch) return;
   if (g_state.control == nullptr || load(g_state.silent) != 0) return;
   if (static_cast<uint32_t>(getpid()) != g_state.pid && !is_new_child()) return;
   const sonde::ErrnoKeeper keep;
   if (option == PR_SET_TSC && mode == PR_TSC_SIGSEGV) {
     fall_silent("recording ends here: the program disables reading the time stamp counter");
+  } else if (option == kSetDispatch && mode != 0) {
+    fall_silent("recording ends here: the program handles its system calls itself");
   } else if (option == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT) {
     fall_silent("recording ends here: the program enters seccomp's strict mode");
   } else if (option == PR_SET_SECCOMP && mode == SECCOMP_MODE_FILTER && argument != 0 &&

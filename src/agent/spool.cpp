@@ -18,6 +18,7 @@
 namespace sonde::agent {
 
 State g_state;
+Paths g_paths;
 constinit thread_local ThreadState t_state;
 
 namespace {
@@ -355,12 +356,12 @@ bool make_folder() {
   if (definitions_have_begun()) return true;
   if (g_state.announced == 0) name_spool();
   const int length =
-      snprintf(g_state.folder, sizeof g_state.folder, "%s/p%u-%llx%s", g_state.session, g_state.pid,
+      snprintf(g_paths.folder, sizeof g_paths.folder, "%s/p%u-%llx%s", g_paths.session, g_state.pid,
                static_cast<unsigned long long>(g_state.spool),
                in_other_namespace() ? wire::kOtherNamespaceSuffix : "");
-  if (length <= 0 || static_cast<size_t>(length) >= sizeof g_state.folder) return false;
+  if (length <= 0 || static_cast<size_t>(length) >= sizeof g_paths.folder) return false;
   // Private whatever the program's umask is, and accessible to the recorder.
-  if (mkdir(g_state.folder, 0700) == 0 && chmod(g_state.folder, 0700) == 0) return true;
+  if (mkdir(g_paths.folder, 0700) == 0 && chmod(g_paths.folder, 0700) == 0) return true;
   store(g_state.out_because, reason_of(errno));
   return false;
 }
@@ -368,7 +369,7 @@ bool make_folder() {
 bool make_spool() {
   if (!make_folder()) return false;
   if (write_process_record()) return true;
-  if (!definitions_have_begun()) rmdir(g_state.folder);
+  if (!definitions_have_begun()) rmdir(g_paths.folder);
   return false;
 }
 
@@ -399,9 +400,9 @@ bool ensure_spool() {
 }
 
 bool attach(const char* session) {
-  if (strlen(session) + 64 >= sizeof g_state.session) return false;
-  char* const path = g_state.control_path;
-  snprintf(path, sizeof g_state.control_path, "%s/control", session);
+  if (strlen(session) + 64 >= sizeof g_paths.session) return false;
+  char* const path = g_paths.control;
+  snprintf(path, sizeof g_paths.control, "%s/control", session);
   const int fd = open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) return false;
   struct stat info;
@@ -420,7 +421,7 @@ bool attach(const char* session) {
     munmap(memory, sizeof(wire::SessionControl));
     return false;
   }
-  strcpy(g_state.session, session);
+  strcpy(g_paths.session, session);
   watch_for_forks();
   g_state.clock = control->clock;
   g_state.balance = control->autostart != 0 ? 1 : 0;

@@ -36,12 +36,17 @@ struct State {
   // Why the last attempt to make the spool, or a ring, failed.
   wire::DropReason out_because = wire::DropReason::kSystem;
   Ring* rings = nullptr;  // all rings, the newest first
-  char session[PATH_MAX] = {};
-  char control_path[PATH_MAX] = {};  // in `session`; threads with small stacks ask for it
-  char folder[PATH_MAX] = {};        // of this process' chunks
 };
 
 extern State g_state;
+
+// All zeros at first, so that the library's file has none of it.
+struct Paths {
+  char session[PATH_MAX];
+  char control[PATH_MAX];  // in `session`; ready, as threads with small stacks ask for it
+  char folder[PATH_MAX];   // of this process' chunks
+};
+extern Paths g_paths;
 
 // What State::unforked points to. In a child that has not been noticed yet it is 0: the kernel
 // wiped it.

@@ -231,9 +231,23 @@ void count_rest(ThreadSampler& self) {
   self.rests_from_ns = cpu_ns;
 }
 
+// Counts the samples that the calling thread did not take because it blocks the signal.
+void count_blocked(const ThreadSampler& self) {
+  constexpr uint64_t kMany = 5;  // else they may be due to the randomness of the intervals
+  const bool has_clock = agent::load(self.timer) >= 0 || agent::load(self.started) != 0;
+  if (!has_clock || (block(0) & bit_of(sampling_signal())) == 0) return;
+  const uint64_t missed = (thread_cpu_ns() - self.last_cpu_ns) / g_period_ns;
+  if (missed < kMany || g_agent->recording() == 0) return;
+  g_agent->dropped("samples of threads that block all signals", missed);
+}
+
 __attribute__((destructor)) void finish() {
   if (is_silent()) return;
   const ErrnoKeeper keep;
+  if (const ThreadSampler* self = this_sampler()) {
+    record_last();
+    count_blocked(*self);
+  }
   if (agent::load(g_denied) != 0) tell_denied();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     count_rest(*one);
@@ -392,7 +406,9 @@ void disarm() {
   ThreadSampler* sampler = this_sampler();
   if (sampler == nullptr) return;
   sampler->armed = 0;
+  record_last();
   count_rest(*sampler);
+  count_blocked(*sampler);
   const bool alone = acquire_arming();
   agent::store(sampler->tid, 0);
   agent::store(sampler->left_behind, 0u);

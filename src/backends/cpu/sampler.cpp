@@ -41,10 +41,23 @@ bool record(ThreadSampler& self, const Sample& taken) {
   return g_agent->sample(&sample) != 0;
 }
 
+// A sample whose modules cannot be defined, at the second attempt: the agent counts it if it cannot
+// record anything. False: the signal arrived while the thread was in the agent.
+bool record_without_stack(const Sample& taken) {
+  const sonde_sample sample = {.stack = {.ticks = taken.moment.ticks},
+                               .cpu_ns = taken.cpu_ns,
+                               .missed = taken.missed,
+                               .cost_ns = taken.cost_ns,
+                               .by_timer = taken.by_timer};
+  return g_agent->sample(&sample) != 0;
+}
+
 // Records the kept sample and the new one. If the signal arrived while the thread was in the agent,
 // the sample is kept until the next one.
 void record_or_keep(ThreadSampler& self, bool has_new) {
-  if (self.has_waiting != 0 && record(self, self.waiting)) self.has_waiting = 0;
+  if (self.has_waiting != 0 && (record(self, self.waiting) || record_without_stack(self.waiting))) {
+    self.has_waiting = 0;
+  }
   if (!has_new) return;
   if (self.has_waiting == 0 && record(self, self.now)) return;
   if (self.has_waiting != 0) {
@@ -218,6 +231,10 @@ void look_for_python() {
 
 void look_for_python_frame(const char* said) {
   if (prepared()) probe_python(g_agent, said);
+}
+
+void record_last() {
+  if (t_sampler != nullptr) record_or_keep(*t_sampler, false);
 }
 
 ThreadSampler* this_sampler() { return t_sampler; }

@@ -52,10 +52,10 @@ struct ThreadSampler {
   alignas(kGuardBytes) char signal_stack[kGuardBytes + kSignalStackBytes];
   ThreadSampler* next = nullptr;  // in the list of free ones
   ThreadSampler* next_of_all = nullptr;
-  int tid = 0;            // the armed thread
-  uint64_t python = 0;    // the interpreter state of that thread
-  BlockedThread blocked;  // used only by the thread that looks at blocked ones
-  void* (*function)(void*) = nullptr;
+  int tid = 0;                   // the armed thread
+  uint64_t python = 0;           // the interpreter state of that thread
+  BlockedThread blocked;         // used only by the thread that looks at blocked ones
+  void (*function)() = nullptr;  // the program's, of whatever type
   void* argument = nullptr;
   StackBounds bounds;
   int timer = -1;          // the kernel's timer id
@@ -101,6 +101,9 @@ void find_unsetenv();
 // The calling thread's sampler; nullptr if it has none.
 ThreadSampler* this_sampler();
 void set_this_sampler(ThreadSampler* sampler);
+
+// Records the sample that the calling thread keeps: it takes no more.
+void record_last();
 
 // Calls a function on another stack: the thread's own may be small, or almost full.
 void call_on(char* top, void (*function)(void*), void* argument);

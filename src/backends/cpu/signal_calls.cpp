@@ -1,7 +1,10 @@
 // libc's signal functions, interposed because the backend is preloaded: they behave as if nothing
 // were sampled (signals.h, alternate_stack.h).
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 
 #include "backends/cpu/alternate_stack.h"
 #include "backends/cpu/signals.h"
@@ -22,6 +25,15 @@ struct Next {
   NextFunction<AlternateStack> sigaltstack{"sigaltstack"};
   NextFunction<SignalFd> signalfd{"signalfd"};
   NextFunction<TimedWait> sigtimedwait{"sigtimedwait"};
+  NextFunction<int (*)(const sigset_t*)> sigsuspend{"sigsuspend"};
+  NextFunction<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*)> ppoll{"ppoll"};
+  NextFunction<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*, size_t)> __ppoll_chk{
+      "__ppoll_chk"};
+  NextFunction<int (*)(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> pselect{
+      "pselect"};
+  NextFunction<int (*)(int, epoll_event*, int, int, const sigset_t*)> epoll_pwait{"epoll_pwait"};
+  NextFunction<int (*)(int, epoll_event*, int, const timespec*, const sigset_t*)> epoll_pwait2{
+      "epoll_pwait2"};
 };
 constinit Next g_next;
 
@@ -34,7 +46,8 @@ constexpr int kSystemV = static_cast<int>(SA_RESETHAND | SA_NODEFER);
 void sonde::cpu::find_signal_calls() {
   find_all(g_next.sigaction, g_next.__sigaction, g_next.signal, g_next.bsd_signal, g_next.ssignal,
            g_next.sysv_signal, g_next.__sysv_signal, g_next.sigaltstack, g_next.signalfd,
-           g_next.sigtimedwait);
+           g_next.sigtimedwait, g_next.sigsuspend, g_next.ppoll, g_next.__ppoll_chk, g_next.pselect,
+           g_next.epoll_pwait, g_next.epoll_pwait2);
 }
 
 SONDE_EXPORT int sigaction(int number, const struct sigaction* action, struct sigaction* before) {
@@ -84,4 +97,45 @@ SONDE_EXPORT int sigwait(const sigset_t* set, int* number) {
   if (got < 0) return failure;
   *number = got;
   return 0;
+}
+
+// The calls that change the mask while they wait.
+
+SONDE_EXPORT int sigsuspend(const sigset_t* mask) {
+  sigset_t room;
+  return g_next.sigsuspend.get()(mask_of_wait(mask, room));
+}
+
+SONDE_EXPORT int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* mask) {
+  sigset_t room;
+  return g_next.ppoll.get()(fds, count, timeout, mask_of_wait(mask, room));
+}
+
+SONDE_EXPORT int __ppoll_chk(pollfd* fds, nfds_t count, const timespec* timeout,
+                             const sigset_t* mask, size_t bytes) {
+  sigset_t room;
+  return g_next.__ppoll_chk.get()(fds, count, timeout, mask_of_wait(mask, room), bytes);
+}
+
+SONDE_EXPORT int pselect(int count, fd_set* read, fd_set* write, fd_set* failed,
+                         const timespec* timeout, const sigset_t* mask) {
+  sigset_t room;
+  return g_next.pselect.get()(count, read, write, failed, timeout, mask_of_wait(mask, room));
+}
+
+SONDE_EXPORT int epoll_pwait(int fd, epoll_event* events, int most, int timeout,
+                             const sigset_t* mask) {
+  sigset_t room;
+  return g_next.epoll_pwait.get()(fd, events, most, timeout, mask_of_wait(mask, room));
+}
+
+SONDE_EXPORT int epoll_pwait2(int fd, epoll_event* events, int most, const timespec* timeout,
+                              const sigset_t* mask) {
+  const auto next = g_next.epoll_pwait2.get();
+  if (next == nullptr) {  // a libc before 2.35, of a program that looks whether it has this
+    errno = ENOSYS;
+    return -1;
+  }
+  sigset_t room;
+  return next(fd, events, most, timeout, mask_of_wait(mask, room));
 }

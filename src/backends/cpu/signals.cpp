@@ -243,6 +243,14 @@ int open_signal_fd(int fd, const sigset_t* set, int flags, SignalFd next) {
   return next(fd, &others, flags);
 }
 
+const sigset_t* mask_of_wait(const sigset_t* wanted, sigset_t& room) {
+  const bool is_wanted = g_told.sa_handler != SIG_DFL && g_told.sa_handler != SIG_IGN;
+  if (wanted == nullptr || sampling_signal() == 0 || is_wanted) return wanted;
+  room = *wanted;
+  sigaddset(&room, sampling_signal());
+  return &room;
+}
+
 int wait_for_signal(const sigset_t* set, siginfo_t* info, const struct timespec* timeout,
                     TimedWait next) {
   if (!contains(set, sampling_signal())) return next(set, info, timeout);

@@ -1,6 +1,7 @@
 // Start-up, and the start and end of threads and processes: libc functions that are interposed
 // because the backend is preloaded.
 #include <pthread.h>
+#include <threads.h>
 
 #include "agent/platform.h"
 #include "backends/cpu/arming.h"
@@ -24,6 +25,7 @@ namespace {
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 struct Next {
   NextFunction<Create> pthread_create{"pthread_create"};
+  NextFunction<int (*)(thrd_t*, thrd_start_t, void*)> thrd_create{"thrd_create"};
   NextFunction<int (*)(void*)> dlclose{"dlclose"};
   NextFunction<int (*)(int)> unshare{"unshare"};
   NextFunction<int (*)(int, int)> setns{"setns"};
@@ -41,7 +43,7 @@ size_t g_default_stack_bytes = 8 << 20;
 constexpr uint64_t kAboveFirstFrame = 1024;
 
 void find_thread_calls() {
-  find_all(g_next.pthread_create, g_next.dlclose, g_next.unshare, g_next.setns);
+  find_all(g_next.pthread_create, g_next.thrd_create, g_next.dlclose, g_next.unshare, g_next.setns);
 }
 
 bool any_armed() {
@@ -62,13 +64,14 @@ void on_thread_end(void* sampler) {
   pause_watch();
 }
 
-// Compiled with unwind tables, unlike the rest (CMakeLists.txt): the program's stacks go through
-// it.
-void* thread_main(void* argument) {
+// The first frame of a sampled thread. Compiled with unwind tables, unlike the rest
+// (CMakeLists.txt): the program's stacks go through it.
+template <typename Result>
+Result thread_main(void* argument) {
   auto* sampler = static_cast<ThreadSampler*>(argument);
   sampler->bounds.high = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + kAboveFirstFrame;
   sampler->bounds.low = sampler->bounds.high - sampler->bounds.low;
-  void* (*const function)(void*) = sampler->function;
+  const auto function = reinterpret_cast<Result (*)(void*)>(sampler->function);
   void* const value = sampler->argument;
   if (g_has_end_key) pthread_setspecific(g_end_key, sampler);
   {
@@ -137,22 +140,38 @@ SONDE_EXPORT int sonde_create_thread(pthread_t* thread, const pthread_attr_t* at
   return g_next.pthread_create.get()(thread, attributes, function, argument);
 }
 
-SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                                void* (*function)(void*), void* argument) {
+// Starts a sampled thread by a call `create(main, argument)`; nothing is sampled if it fails.
+template <typename Result, typename Create>
+static int create_sampled(Result (*function)(void*), void* argument, size_t stack, Create create) {
   // It may have been loaded meanwhile. A child has the lock of the list of libraries as another
   // thread of its parent may have held it.
   if (!g_is_forked && is_this_process()) look_for_python();
   ThreadSampler* sampler = prepared() ? take_sampler() : nullptr;
-  if (sampler == nullptr) return sonde_create_thread(thread, attributes, function, argument);
-  sampler->function = function;
+  if (sampler == nullptr) return create(function, argument);
+  sampler->function = reinterpret_cast<void (*)()>(function);
   sampler->argument = argument;
-  sampler->bounds.low = stack_bytes(attributes);
+  sampler->bounds.low = stack;
   let_wait(*sampler);
-  const int result = sonde_create_thread(thread, attributes, thread_main, sampler);
+  const int result = create(thread_main<Result>, sampler);
   if (result == 0) return 0;
   sampler->waits = 0;
   give_back(sampler);
   return result;
+}
+
+SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                void* (*function)(void*), void* argument) {
+  return create_sampled(function, argument, stack_bytes(attributes),
+                        [&](void* (*main)(void*), void* with) {
+                          return sonde_create_thread(thread, attributes, main, with);
+                        });
+}
+
+// That of C11, which libc does not make from the other.
+SONDE_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
+  return create_sampled(
+      function, argument, g_default_stack_bytes,
+      [&](thrd_start_t main, void* with) { return g_next.thrd_create.get()(thread, main, with); });
 }
 
 // A multi-threaded process may not change its user namespace, so our threads end before these
