@@ -45,6 +45,31 @@ class Diff(Verdict):
         verdict, _ = self.verdict(training(10), training(5, kernel_us=600))
         self.assertIn("a step takes 1.200 times as long", verdict)
 
+    def two_ranks(self, second_us):
+        """20 steps of two ranks, each with 20 gemms of 50 us, on rank 1 of `second_us`, and an all-reduce of
+        100 us in which the faster one waits."""
+        ranks = [Trace(rank=rank, world=2, process=100 + rank) for rank in range(2)]
+        at = 100
+        for i in range(20):
+            ends = [at + 20 * us for us in (50, second_us)]
+            for rank, us in enumerate((50, second_us)):
+                ranks[rank].step(i, at - 40, max(ends) + 145 - at)
+                for part in range(20):
+                    ranks[rank].kernel("gemm", at + us * part, us - 1, launched=at - 30 + part)
+                ranks[rank].collective("allreduce", ends[rank], max(ends) + 100 - ends[rank], [0, 1],
+                                       launched=at - 5)
+            at = max(ends) + 150
+        path = self.folder / f"ranks{second_us}.rpd"
+        self.run_sonde("merge", *self.write(*ranks), "-o", path)
+        return path
+
+    def test_waiting_for_a_slower_rank_is_not_the_cause(self):
+        """In B the gemms of rank 1 take twice as long: the 20 ms are theirs, not the all-reduce's."""
+        _, told = self.verdict(self.two_ranks(50), self.two_ranks(100))
+        delta = {row["name"]: row["delta_ns"] / 1e6 for row in told["wall"]}
+        self.assertAlmostEqual(delta["gemm"], 20, delta=0.5)
+        self.assertAlmostEqual(sum(ms for name, ms in delta.items() if "AllReduce" in name), 0, delta=0.5)
+
     def test_too_few_steps_in_one(self):
         """B has 2 steps and A 6: B takes a third, which says nothing of a step, and diff says so."""
         verdict, told = self.verdict(training(6), training(2))

@@ -74,6 +74,35 @@ class Steps(Verdict):
         self.assertAlmostEqual(facts["step_median_ns"], 5_000_000, delta=10_000)
         self.assertNotIn("step_pace_ns", facts)
 
+    def test_a_queue_that_fills_is_no_trend(self):
+        """Each step takes the GPU 5 ms, and the host 0.5 ms until 30 are queued, then 5 ms as well."""
+        for steps in (60, 90):
+            trace, host, gpu, ends = Trace(), 0, 10, []
+            for i in range(steps):
+                wait = max(0, ends[i - 30] - host - 10) if i >= 30 else 0
+                begin = max(gpu, host + wait + 15)
+                trace.step(i, host, 500 + wait)
+                trace.kernel("gemm", begin, 5000, launched=host + 10, call_lasts=2 + wait)
+                gpu = begin + 5000
+                ends.append(gpu)
+                host += 500 + wait
+            self.assertNotIn("trend_percentage", self.ask("steps", trace)["steps_facts"])
+
+    def test_gradients_that_are_accumulated(self):
+        """A step of four passes of 8 images is no step of 8 images: how many it has is not known."""
+        def training(passes):
+            trace = Trace()
+            for i in range(10):
+                trace.step(i, 10_000 * i, 10_000)
+                for part in range(passes):
+                    at = 10_000 * i + 10_000 // passes * part + 10
+                    trace.operator("aten::conv2d", at, 20, **{
+                        "Input Dims": [[32 // passes, 3, 224, 224], [64, 3, 7, 7]], "Input type": ["float", "float"]})
+                    trace.kernel("conv", at + 20, 10_000 // passes - 50, launched=at + 2)
+            return self.ask("steps", trace)["steps_facts"]["per_second"]
+        self.assertRegex(training(1), "^3,200 .*32 per step")
+        self.assertRegex(training(4), "^not known: the input of aten::conv2d has 8, 4 times a step")
+
     def test_waiting_in_each_step_makes_none_slower(self):
         """Both runs take 5 ms a step, whether the host waits for each or for every tenth."""
         verdict = self.ask("diff", self.running_ahead(10), self.running_ahead(1))["wall_facts"]["verdict"]

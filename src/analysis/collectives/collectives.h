@@ -98,6 +98,8 @@ struct Matched {
   std::vector<int64_t> offset_ns;     // by member: what its clock is ahead of the first one's there
   std::vector<std::string> refused;   // which groups could not be matched, and why
   std::vector<std::string> left_out;  // collectives that not all ranks of a group have
+  // Rows of Collectives::list that are such, of groups of which the rest is matched.
+  std::vector<size_t> unmatched;
 };
 // By group, number and operation. Where numbers are not known, the longest common run of operations
 // and sizes says how far apart clocks are, and what ends together belongs together

@@ -41,6 +41,9 @@ void match_by_number(const Collectives& all, const std::string& name, const Grou
     const bool is_whole = sides.size() == group.size() &&
                           std::all_of(sides.begin(), sides.end(),
                                       [&](const auto& side) { return side.second.size() == size; });
+    for (const auto& [member, rows] : sides) {
+      if (!is_whole) matched.unmatched.insert(matched.unmatched.end(), rows.begin(), rows.end());
+    }
     for (size_t i = 0; is_whole && i < size; ++i) {
       Instance instance;
       for (const auto& [member, rows] : sides) instance.parts.push_back(rows[i]);
@@ -76,7 +79,11 @@ void match_by_order(const Collectives& all, const std::string& name, const Group
   }
   size_t count = 0;
   for (Instance& instance : instances) {
-    if (instance.parts.size() != group.size()) continue;
+    if (instance.parts.size() != group.size()) {
+      matched.unmatched.insert(matched.unmatched.end(), instance.parts.begin(),
+                               instance.parts.end());
+      continue;
+    }
     std::sort(instance.parts.begin(), instance.parts.end(),
               [&](size_t a, size_t b) { return all.list[a].member < all.list[b].member; });
     matched.instances.push_back(std::move(instance));

@@ -189,6 +189,33 @@ int64_t explain(const IntervalSet& gaps, const std::vector<Claim>& claims,
   return unclaimed_ns;
 }
 
+// The time in which operations of some kind ran and nothing of `before` did: by name, where several
+// ran to the one that began first. Returns all of it.
+template <typename Wanted>
+IntervalSet add_busy(const trace::Trace& trace, const Times& times, Interval extent,
+                     const IntervalSet& before, Wanted wanted, std::vector<int64_t>& by_name) {
+  IntervalSet covered;
+  int64_t until_ns = extent.start_ns;
+  size_t next = 0;
+  for (const size_t i : times.ops()) {
+    if (!wanted(i)) continue;
+    const Interval op = {std::max(times.op(i).start_ns, until_ns),
+                         std::min(times.op(i).end_ns, extent.end_ns)};
+    if (op.end_ns <= op.start_ns) continue;
+    covered.push_back(op);
+    until_ns = op.end_ns;
+    while (next < before.size() && before[next].end_ns <= op.start_ns) ++next;
+    int64_t length_ns = op.end_ns - op.start_ns;
+    for (size_t at = next; at < before.size() && before[at].start_ns < op.end_ns; ++at) {
+      length_ns -=
+          std::min(before[at].end_ns, op.end_ns) - std::max(before[at].start_ns, op.start_ns);
+    }
+    by_name[trace.label(i)] += length_ns;
+  }
+  trace::normalise(covered);
+  return covered;
+}
+
 }  // namespace
 
 WallParts wall_parts(const trace::Trace& trace) {
@@ -197,17 +224,14 @@ WallParts wall_parts(const trace::Trace& trace) {
   const Interval extent = extent_of(trace, times);
   parts.wall_ns = extent.end_ns - extent.start_ns;
   std::vector<int64_t> busy(trace.names.size(), 0), idle(trace.names.size(), 0);
-  IntervalSet covered;
-  int64_t until_ns = extent.start_ns;
-  for (const size_t i : times.ops()) {
-    const int64_t start_ns = std::max(times.op(i).start_ns, until_ns);
-    const int64_t end_ns = std::min(times.op(i).end_ns, extent.end_ns);
-    if (end_ns <= start_ns) continue;
-    busy[trace.label(i)] += end_ns - start_ns;
-    covered.push_back({start_ns, end_ns});
-    until_ns = end_ns;
-  }
-  trace::normalise(covered);
+  // A collective waits for the rank that is late, whose work began after it.
+  const auto communicates = [&](size_t op) {
+    return trace.ops.category[op] == trace::Category::kCommunication;
+  };
+  const IntervalSet works = add_busy(
+      trace, times, extent, {}, [&](size_t op) { return !communicates(op); }, busy);
+  const IntervalSet talks = add_busy(trace, times, extent, works, communicates, busy);
+  const IntervalSet covered = trace::unite(works, talks);
   parts.nothing_ns =
       explain(trace::gaps(covered, extent), claims_of(thread_times(trace, times)), idle);
   for (size_t i = 0; i < trace.names.size(); ++i) {

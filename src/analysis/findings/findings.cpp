@@ -1,5 +1,7 @@
 #include "analysis/findings/findings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/analysis.h"
@@ -24,6 +26,40 @@ std::vector<const Rule*> all_rules() {
     rules.insert(rules.end(), more.begin(), more.end());
   }
   return rules;
+}
+
+// By process, of those that have their GPUs for themselves.
+std::map<int32_t, std::vector<int64_t>> gpus_of_processes(const std::map<int64_t, GpuTime>& gpus) {
+  std::map<int32_t, std::vector<int64_t>> of_processes;
+  for (const auto& [id, gpu] : gpus) {
+    if (gpu.processes.size() == 1) of_processes[*gpu.processes.begin()].push_back(id);
+  }
+  return of_processes;
+}
+
+std::map<int64_t, Evidence::Bound> bounds_of(const std::map<int64_t, GpuTime>& gpus) {
+  std::map<int64_t, Evidence::Bound> bounds;
+  for (const auto& [process, ids] : gpus_of_processes(gpus)) {
+    if (ids.size() < 2) continue;
+    Evidence::Bound bound;
+    int64_t most_ns = -1, idle_ns = 0, could_be_saved_ns = 0;
+    for (const int64_t id : ids) {
+      if (busy_ns(gpus.at(id)) > most_ns) bound.busiest = id;
+      most_ns = std::max(most_ns, busy_ns(gpus.at(id)));
+    }
+    for (const int64_t id : ids) {
+      const trace::Interval extent = gpus.at(id).extent;
+      idle_ns += extent.end_ns - extent.start_ns - busy_ns(gpus.at(id));
+      could_be_saved_ns += std::max<int64_t>(0, extent.end_ns - extent.start_ns - most_ns);
+    }
+    if (idle_ns <= 0) continue;
+    const trace::Interval extent = gpus.at(bound.busiest).extent;
+    bound.part = static_cast<double>(could_be_saved_ns) / static_cast<double>(idle_ns);
+    bound.busiest_share =
+        static_cast<double>(most_ns) / static_cast<double>(extent.end_ns - extent.start_ns);
+    for (const int64_t id : ids) bounds[id] = bound;
+  }
+  return bounds;
 }
 
 // Words in lines of a width, the first after `label`, the others below it.
@@ -61,6 +97,32 @@ Evidence::Evidence(const trace::Trace& of) : trace(of), gpus(used_gpus(of)) {
     all.total_ns += own.total_ns;
     for (size_t i = 0; i < own.exposed_ns.size(); ++i) all.exposed_ns[i] += own.exposed_ns[i];
   }
+  idle_bounds = bounds_of(gpus);
+}
+
+double part_to_save(const Evidence& evidence, const Lanes& idle) {
+  double could_be_saved_ns = 0;
+  for (const auto& [gpu, set] : idle) {
+    const auto bound = evidence.idle_bounds.find(gpu);
+    const double part = bound == evidence.idle_bounds.end() ? 1 : bound->second.part;
+    could_be_saved_ns += part * static_cast<double>(trace::length_ns(set));
+  }
+  const int64_t idle_ns = length_ns(idle);
+  return idle_ns == 0 ? 1 : could_be_saved_ns / static_cast<double>(idle_ns);
+}
+
+std::string bound_text(const Evidence& evidence, const Lanes& idle) {
+  constexpr double kNearlyAll = 0.9;
+  if (part_to_save(evidence, idle) >= kNearlyAll) return "";
+  const auto longest = std::max_element(idle.begin(), idle.end(), [](const auto& a, const auto& b) {
+    return trace::length_ns(a.second) < trace::length_ns(b.second);
+  });
+  const auto bound = evidence.idle_bounds.find(longest->first);
+  if (bound == evidence.idle_bounds.end()) return "";
+  return fmt::format(
+      "; GPU {} of the process works for {:.0f} % of the time, which no other GPU "
+      "can shorten",
+      bound->second.busiest, 100 * bound->second.busiest_share);
 }
 
 int64_t length_ns(const Lanes& lanes) {
@@ -77,22 +139,6 @@ std::string time_text(int64_t ns) {
 
 std::string short_name_of(const std::string& name) {
   return report::cut_names(report::short_names(std::span(&name, 1)), kNameWidth).front();
-}
-
-Lanes idle_within(const Evidence& evidence, Lanes ranges) {
-  for (auto& [process, set] : ranges) trace::normalise(set);
-  Lanes idle;
-  for (const auto& [id, gpu] : evidence.gpus) {
-    IntervalSet busy, mine;
-    for (const IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
-    for (const auto& [process, set] : ranges) {
-      const bool is_mine =
-          process == kNone || gpu.processes.empty() || gpu.processes.count(process) != 0;
-      if (is_mine) mine = trace::unite(mine, set);
-    }
-    idle[id] = trace::intersect(trace::gaps(busy, gpu.extent), mine);
-  }
-  return idle;
 }
 
 std::vector<std::string> finding_ids() {
@@ -170,9 +216,11 @@ std::string findings_definition() {
       "moment of a GPU counts for two findings: findings that name a cause take their time first, "
       "then the others, largest first; so the shares never add up to more than the whole. Findings "
       "that could save less than --least percent are left out, unless at least half of the time is "
-      "at stake, or communication or copies, alone or beside other work, take 80 % of the time: such "
-      "a finding is listed, without a figure if its rule does not say what could be "
-      "saved. If a trace has steps and the first of them, at most ten, take more than 1.5 times the "
+      "at stake, or communication or copies, alone or beside other work, take 80 % of the time, or "
+      "transfer-waits or missing-ranks 10 %: such a finding is listed, without a figure if its "
+      "rule does not say what could be saved. Where a process has several GPUs, what all findings "
+      "about idle time could save is at most what the GPU with most work is idle, for each of "
+      "them. If a trace has steps and the first of them, at most ten, take more than 1.5 times the "
       "median, what they launched is warm-up and is left out; more are a part of their own, and the "
       "warm-up is looked for in that; --from, --to and --window are taken literally. A "
       "GPU that worked for less than a hundredth of the busiest's time is named as hardly used, "

@@ -33,9 +33,9 @@ struct Finding {
   double saving_percentage() const {
     return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(saving_ns) / static_cast<double>(wall_ns);
   }
-  bool fills = false;  // work of its kind takes most of the time, also beside other work
+  bool is_notable = false;  // Claim::is_notable
   // What took most of the time gets a line even if no rule says how to save it.
-  bool dominates() const { return own_ns > 0 && (fills || own_ns >= wall_ns - own_ns); }
+  bool dominates() const { return own_ns > 0 && (is_notable || own_ns >= wall_ns - own_ns); }
 };
 
 // The ids that there are.

@@ -349,12 +349,12 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
     ids.emplace_back(one.id);
   }
   ids.insert(ids.end(), {"cpu-function", "cpu-line", "gpu-driver", "lock-waits"});  // below
-  // Those of tests/verdicts: check, counters, jobs, balance and blocked_cases.py.
+  // Those of tests/verdicts: check, counters, jobs, balance, blocked and helpers_cases.py.
   ids.insert(ids.end(),
              {"below-roofline", "code-loading", "collective-waits", "host-work", "memory-calls",
               "slow-collectives", "bank-conflicts", "l2-misses", "latency-bound", "low-occupancy",
               "memory-bound", "small-launches", "uncoalesced-access", "uneven-gpus", "host-blocked",
-              "peer-copies", "graph-gaps"});
+              "peer-copies", "graph-gaps", "missing-ranks", "transfer-waits"});
   std::vector<std::string> known = finding_ids();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -480,7 +480,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 42u);
+  EXPECT_EQ(ids.size(), 44u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

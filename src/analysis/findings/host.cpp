@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "analysis/findings/rules.h"
 #include "analysis/time/host_time.h"
@@ -13,13 +14,11 @@
 namespace sonde::analysis {
 namespace {
 
-using trace::ApiKind;
 using trace::IntervalSet;
 using trace::kNone;
 using trace::Row;
 
 constexpr int64_t kLaunchLatencyNs = 30'000;  // the default of sonde idle --latency
-constexpr int64_t kFewAllocations = 10;
 constexpr double kHalf = 0.5;
 
 constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
@@ -137,34 +136,6 @@ constexpr Rule kUnknownRule = {
     "all of it"};
 constexpr int64_t kLongGapNs = 1'000'000;  // no interpreter takes that long to launch
 
-constexpr Rule kDataRule = {
-    "data-loading",
-    "GPUs are idle while the program waits for its data",
-    "Use more workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; do "
-    "less work per sample, or prepare the samples on disk. sonde critical-path shows what bounds "
-    "a step.",
-    "idle time within data loader ranges (DataLoader) on threads that launch work; a thread that "
-    "loads ahead keeps no GPU waiting",
-    "all of it",
-    true};
-constexpr Rule kAllocationRule = {
-    "allocations",
-    "GPUs are idle while the program allocates or frees their memory",
-    "Allocate once, outside of the loop, or from a pool (hipMallocAsync, cudaMallocAsync, torch's "
-    "caching allocator; expandable segments against fragmentation). sonde memory shows where.",
-    "idle time within calls that allocate or free device memory, in the second half of the time, "
-    "when the warm-up is over; at least ten calls",
-    "all of it",
-    true};
-constexpr Rule kCollectorRule = {
-    "python-gc",
-    "GPUs are idle while Python collects garbage",
-    "Call gc.freeze() after the set-up, gc.disable() in the loop and gc.collect() at a chosen "
-    "moment, the same on all ranks.",
-    "idle time within Python's garbage collection: markers and frames of it",
-    "all of it",
-    true};
-
 std::string name_text(const trace::Trace& trace, Row op) {
   if (op == kNone) return "the end of the trace";
   return printable(short_name_of(trace.names[trace.label(static_cast<size_t>(op))]));
@@ -272,14 +243,13 @@ std::string host_text(const trace::Trace& trace, const Gap& gap) {
                      gap.host.with_others ? " and similar calls" : "");
 }
 
-void add_idle(const Evidence& evidence, Claims& claims) {
+void add_idle(const Evidence& evidence, std::span<const Gap> gaps, Claims& claims) {
   const trace::Trace& trace = evidence.trace;
   struct Sum {
     int64_t gaps = 0, total_ns = 0, after_waits_ns = 0, longest_ns = 0;
     const Gap* longest = nullptr;  // of those that are cited
     Lanes lanes;
   };
-  const std::vector<Gap> gaps = idle_gaps(trace, HostTime(trace), kLaunchLatencyNs);
   const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
   // Findings of their own are about data loaders and garbage collection, so others are cited first.
   const auto weight = [&length](const Gap& gap) {
@@ -324,100 +294,27 @@ void add_idle(const Evidence& evidence, Claims& claims) {
       }
     }
     for (auto& [gpu, set] : sum.lanes) trace::normalise(set);
-    const double part = is_dependency || rule == &kGraphRule ? kHalf : 1.0;
+    const double part =
+        (is_dependency || rule == &kGraphRule ? kHalf : 1.0) * part_to_save(evidence, sum.lanes);
+    text += bound_text(evidence, sum.lanes);
     claims.push_back({rule, std::move(sum.lanes), part, std::move(text)});
   }
-}
-
-struct Ranges {
-  Lanes by_process;
-  int64_t count = 0, total_ns = 0;
-};
-
-// Calls whose names `wanted` accepts, from a time on; only those of some threads.
-template <typename Wanted>
-Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted,
-                 const std::vector<bool>* threads = nullptr) {
-  std::vector<int8_t> known(trace.names.size(), -1);
-  Ranges ranges;
-  for (size_t i = 0; i < trace.apis.size(); ++i) {
-    if (trace.apis.kind[i] == ApiKind::kDeviceMarker || trace.apis.start_ns[i] < from_ns) continue;
-    int8_t& is_wanted = known[trace.apis.label[i]];
-    if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.label[i]]) ? 1 : 0;
-    if (is_wanted == 0) continue;
-    if (threads != nullptr && !(*threads)[trace.apis.thread[i]]) continue;
-    const int32_t process = trace.threads[trace.apis.thread[i]].process;
-    ranges.by_process[process].push_back({trace.apis.start_ns[i], trace.apis.end_ns[i]});
-    ++ranges.count;
-  }
-  for (auto& [process, set] : ranges.by_process) {  // ranges may lie within one another
-    trace::normalise(set);
-    ranges.total_ns += trace::length_ns(set);
-  }
-  return ranges;
-}
-
-// Threads that launch work, and all threads of a process without known launches. A loader that
-// loads ahead in a thread of its own keeps no GPU waiting: its consumer does, where it waits for
-// it.
-std::vector<bool> launching_threads(const trace::Trace& trace) {
-  std::vector<bool> launches(trace.threads.size(), false);
-  std::vector<bool> is_known(trace.processes.size(), false);
-  for (const Row api : trace.ops.api) {
-    if (api == kNone) continue;
-    const uint32_t thread = trace.apis.thread[static_cast<size_t>(api)];
-    const int32_t process = trace.threads[thread].process;
-    launches[thread] = true;
-    if (process != kNone) is_known[static_cast<size_t>(process)] = true;
-  }
-  for (size_t thread = 0; thread < launches.size(); ++thread) {
-    const int32_t process = trace.threads[thread].process;
-    if (process == kNone || !is_known[static_cast<size_t>(process)]) launches[thread] = true;
-  }
-  return launches;
-}
-
-int64_t middle_of(const Evidence& evidence) {
-  int64_t start_ns = evidence.trace.ops.start_ns.front();
-  int64_t end_ns = start_ns;
-  for (const auto& [id, gpu] : evidence.gpus) end_ns = std::max(end_ns, gpu.extent.end_ns);
-  return start_ns + (end_ns - start_ns) / 2;
-}
-
-// "3 calls in the second half of the time take 2 ms": `one` is a call, `where` the rest.
-void add_ranges(const Evidence& evidence, const Rule& rule, const char* one, const char* where,
-                Ranges ranges, Claims& claims) {
-  if (ranges.count == 0) return;
-  Lanes idle = idle_within(evidence, std::move(ranges.by_process));
-  const bool is_one = ranges.count == 1;
-  std::string text =
-      fmt::format("{} {}{}{} take{} {}, and the GPUs are idle for {} meanwhile",
-                  format_count(static_cast<uint64_t>(ranges.count)), one, is_one ? "" : "s", where,
-                  is_one ? "s" : "", time_text(ranges.total_ns), time_text(length_ns(idle)));
-  claims.push_back({&rule, std::move(idle), 1.0, std::move(text)});
 }
 
 }  // namespace
 
 std::vector<const Rule*> host_rules() {
   std::vector<const Rule*> rules = idle_rules();
-  rules.insert(rules.end(), {&kDataRule, &kAllocationRule, &kCollectorRule});
+  const std::vector<const Rule*> more = range_rules();
+  rules.insert(rules.end(), more.begin(), more.end());
   return rules;
 }
 
 void add_host_claims(const Evidence& evidence, Claims& claims) {
-  add_idle(evidence, claims);
-  const int64_t start_ns = std::numeric_limits<int64_t>::min();
-  const std::vector<bool> launching = launching_threads(evidence.trace);
-  add_ranges(evidence, kDataRule, "range", " of data loaders",
-             ranges_of(evidence.trace, start_ns, trace::is_data_loader, &launching), claims);
-  add_ranges(evidence, kCollectorRule, "collection", "",
-             ranges_of(evidence.trace, start_ns, trace::is_collector), claims);
-  Ranges allocations =
-      ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call, &launching);
-  if (allocations.count < kFewAllocations) return;
-  add_ranges(evidence, kAllocationRule, "call", " in the second half of the time",
-             std::move(allocations), claims);
+  const std::vector<Gap> gaps =
+      idle_gaps(evidence.trace, HostTime(evidence.trace), kLaunchLatencyNs);
+  add_idle(evidence, gaps, claims);
+  add_range_claims(evidence, gaps, claims);
 }
 
 }  // namespace sonde::analysis

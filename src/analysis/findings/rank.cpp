@@ -21,7 +21,7 @@ struct Candidate {
   int64_t cost_ns = 0, largest_ns = -1;
   double could_save_ns = 0;  // without regard to other rules
   size_t traces = 0;
-  bool fills = false;
+  bool is_notable = false;
   std::string evidence;  // that of the trace where it costs most
 
   double saved() const { return cost_ns == 0 ? 0 : could_save_ns / static_cast<double>(cost_ns); }
@@ -64,7 +64,7 @@ std::vector<Candidate> candidates_of(std::span<const Claims> claims,
       same->cost_ns += cost_ns;
       same->could_save_ns += claim.saved * static_cast<double>(cost_ns);
       ++same->traces;
-      same->fills |= claim.fills;
+      same->is_notable |= claim.is_notable;
       if (cost_ns <= same->largest_ns) continue;
       same->largest_ns = cost_ns;
       same->rule = claim.rule;
@@ -121,7 +121,7 @@ std::vector<Finding> ranked(std::span<const Claims> claims, int64_t wall_ns,
     findings.push_back({best->rule->id, best->rule->title, std::move(evidence), best->rule->advice,
                         best->cost_ns, static_cast<int64_t>(best_ns), wall_ns,
                         length_of(without(best->at_stake, taken)), longest_of(best->at_stake),
-                        best->fills});
+                        best->is_notable});
     for (auto& [lane, set] : best->at_stake) taken[lane] = trace::unite(taken[lane], set);
     candidates.erase(best);
   }

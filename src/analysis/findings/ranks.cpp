@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "analysis/collectives/collectives.h"
 #include "analysis/findings/rules.h"
+#include "analysis/quantile.h"
 
 namespace sonde::analysis {
 namespace {
@@ -42,6 +45,27 @@ constexpr Rule kSlowRule = {
     "the time beyond the usual",
     true};
 
+constexpr Rule kTransferRule = {
+    "transfer-waits",
+    "Sends to and receives from single other ranks run while no kernel computes",
+    "This is transfer or waiting for the other rank, which the files do not tell apart. In a "
+    "pipeline, compare the stages with sonde ranks: if one computes longer than the others, give "
+    "the stages equal work; else use more micro-batches, or overlap the transfer.",
+    "the time of sends and receives without computation beside them",
+    "not known, as the other rank may set the pace",
+    true};
+
+constexpr Rule kMissingRule = {
+    "missing-ranks",
+    "Ranks wait in a collective to which not all ranks of its group came",
+    "Look at the last thing that the missing rank did, and at its log: it may have failed, or be "
+    "in another collective (a branch that not all ranks take). If only its recording ended "
+    "earlier, leave the time after that out (--to).",
+    "the time without computation in collectives after the last that all ranks of a group have, if "
+    "all of its ranks are given and one of them lasts five times the usual",
+    "not known",
+    true};
+
 // Host collectives (gloo, MPI) take no GPU time.
 void extend_lane(Lanes& lanes, int64_t gpu, trace::Interval time) {
   if (gpu != trace::kNone && time.start_ns < time.end_ns) lanes[gpu].push_back(time);
@@ -51,6 +75,7 @@ void extend_lane(Lanes& lanes, int64_t gpu, trace::Interval time) {
 // it computes loses nothing.
 void claim(const Rule& rule, std::vector<Lanes> times, double saved, const std::string& text,
            std::span<const trace::Trace> traces, std::span<Claims> claims) {
+  constexpr double kNotable = 0.1;  // of the time, where there is no figure
   for (size_t i = 0; i < claims.size(); ++i) {
     const auto gpus = times[i].empty() ? std::map<int64_t, GpuTime>() : gpu_times(traces[i]);
     for (auto& [gpu, set] : times[i]) {
@@ -60,7 +85,11 @@ void claim(const Rule& rule, std::vector<Lanes> times, double saved, const std::
       set =
           trace::subtract(set, found->second.sets[static_cast<size_t>(trace::Category::kCompute)]);
     }
-    claims[i].push_back({&rule, std::move(times[i]), saved, text});
+    int64_t wall_ns = 0;
+    for (const auto& [gpu, time] : gpus) wall_ns += time.extent.end_ns - time.extent.start_ns;
+    const auto cost_ns = static_cast<double>(length_ns(times[i]));
+    const bool is_notable = saved == 0 && cost_ns >= kNotable * static_cast<double>(wall_ns);
+    claims[i].push_back({&rule, std::move(times[i]), saved, text, is_notable});
   }
 }
 
@@ -158,17 +187,102 @@ void add_slow(const Collectives& all, const Matched& matched, std::span<const tr
   claim(kSlowRule, std::move(slow), saved, text, traces, claims);
 }
 
+void add_transfers(const Collectives& all, std::span<const trace::Trace> traces,
+                   std::span<Claims> claims) {
+  std::vector<Lanes> times(claims.size());
+  int64_t count = 0, total_ns = 0;
+  for (const Collective& one : all.list) {
+    if (one.op != "send" && one.op != "recv") continue;
+    ++count;
+    total_ns += one.duration_ns();
+    extend_lane(times[all.members[one.member].file], one.gpu, {one.start_ns, one.end_ns});
+  }
+  if (count == 0) return;
+  claim(kTransferRule, std::move(times), 0,
+        fmt::format("{} sends and receives take {}", count, time_text(total_ns)), traces, claims);
+}
+
+// What is not matched of a group, after the last that is.
+struct Rest {
+  std::vector<size_t> rows;  // of Collectives::list
+  std::set<size_t> members;  // that have these
+};
+
+std::map<std::string, Rest> rests_of(const Collectives& all, const Matched& matched) {
+  std::map<std::pair<std::string, size_t>, int64_t> last_ns;  // of what is matched, by member
+  for (const Instance& instance : matched.instances) {
+    for (const size_t part : instance.parts) {
+      const Collective& one = all.list[part];
+      int64_t& last = last_ns.try_emplace({one.group, one.member}, one.start_ns).first->second;
+      last = std::max(last, one.start_ns);
+    }
+  }
+  std::map<std::string, Rest> rests;
+  for (const size_t row : matched.unmatched) {
+    const Collective& one = all.list[row];
+    const auto last = last_ns.find({one.group, one.member});
+    if (last == last_ns.end() || one.start_ns <= last->second) continue;
+    rests[one.group].rows.push_back(row);
+    rests[one.group].members.insert(one.member);
+  }
+  return rests;
+}
+
+void add_missing(const Collectives& all, const Matched& matched,
+                 std::span<const trace::Trace> traces, std::span<Claims> claims) {
+  constexpr int64_t kLong = 5;  // times the usual
+  for (const auto& [group, rest] : rests_of(all, matched)) {
+    std::set<size_t> members;
+    std::vector<int64_t> usual;
+    for (const Instance& instance : matched.instances) {
+      if (all.list[instance.parts.front()].group != group) continue;
+      for (const size_t part : instance.parts) {
+        members.insert(all.list[part].member);
+        usual.push_back(all.list[part].duration_ns());
+      }
+    }
+    std::vector<Lanes> times(claims.size());
+    int64_t longest_ns = 0;
+    const Collective* longest = nullptr;
+    for (const size_t row : rest.rows) {
+      const Collective& one = all.list[row];
+      if (longest == nullptr || one.duration_ns() > longest_ns) longest = &one;
+      longest_ns = std::max(longest_ns, one.duration_ns());
+      extend_lane(times[all.members[one.member].file], one.gpu, {one.start_ns, one.end_ns});
+    }
+    const bool is_whole = longest->group_size == static_cast<int64_t>(members.size());
+    if (!is_whole || longest_ns < kLong * median(usual)) continue;
+    std::string missing;
+    for (const size_t member : members) {
+      if (rest.members.contains(member)) continue;
+      missing += (missing.empty() ? "" : ", ") + name_of(all.members[member]);
+    }
+    if (missing.empty()) continue;
+    claim(
+        kMissingRule, std::move(times), 0,
+        fmt::format("{} did not come to the last {} of group '{}', or its recording ended before: "
+                    "{} waits {} in it",
+                    missing, longest->op, group, name_of(all.members[longest->member]),
+                    time_text(longest_ns)),
+        traces, claims);
+  }
+}
+
 }  // namespace
 
-std::vector<const Rule*> rank_rules() { return {&kStragglerRule, &kWaitsRule, &kSlowRule}; }
+std::vector<const Rule*> rank_rules() {
+  return {&kStragglerRule, &kWaitsRule, &kSlowRule, &kTransferRule, &kMissingRule};
+}
 
 void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> claims) {
   const Collectives all = find_collectives(traces);
   const Matched matched = match_collectives(all);
   add_slow(all, matched, traces, claims);
+  add_transfers(all, traces, claims);
   if (all.members.size() < 2) return;
   add_straggler(all, matched, traces, claims);
   add_waits(all, matched, traces, claims);
+  add_missing(all, matched, traces, claims);
 }
 
 }  // namespace sonde::analysis

@@ -10,6 +10,7 @@
 
 #include "analysis/findings/findings.h"
 #include "analysis/time/gpu_time.h"
+#include "analysis/time/idle_gaps.h"
 
 namespace sonde::analysis {
 
@@ -32,7 +33,9 @@ struct Claim {
   Lanes at_stake;    // normalised
   double saved = 1;  // the share of it that could be saved
   std::string evidence;
-  bool fills = false;  // the work that it is about takes most of the time, whatever runs beside it
+  // Gets a line even where no rule says how to save it: the work that it is about takes most of the
+  // time, whatever runs beside it, or a good part of it can be no figure.
+  bool is_notable = false;
 };
 using Claims = std::vector<Claim>;
 
@@ -45,6 +48,14 @@ struct Evidence {
   const trace::Trace& trace;
   const std::map<int64_t, GpuTime> gpus;  // used_gpus()
   Breakdown all;                          // summed over GPUs
+  // What of the idle time of a GPU could be saved at most, where its process has several: none of
+  // them can be done sooner than the one with most work.
+  struct Bound {
+    double part = 1;
+    int64_t busiest = 0;       // that GPU
+    double busiest_share = 0;  // of its time
+  };
+  std::map<int64_t, Bound> idle_bounds;  // by GPU; only where one is known
   explicit Evidence(const trace::Trace& trace);
   // When an operation of a category ran on one of these GPUs; empty for other GPUs.
   const trace::IntervalSet& set_of(int64_t gpu, trace::Category category) const {
@@ -55,12 +66,11 @@ struct Evidence {
 };
 
 int64_t length_ns(const Lanes& lanes);
+// The part of idle time that Evidence::idle_bounds leave, and a remark if that is far from all.
+double part_to_save(const Evidence& evidence, const Lanes& idle);
+std::string bound_text(const Evidence& evidence, const Lanes& idle);
 std::string time_text(int64_t ns);
 std::string short_name_of(const std::string& name);
-
-// When no operation ran on a GPU, while one of the ranges did: calls of the GPU's own processes,
-// where these are known. `ranges` by process (kNone: of all), not normalised.
-Lanes idle_within(const Evidence& evidence, Lanes ranges);
 
 // The findings of claims (by trace), of time whose whole is `wall_ns`.
 std::vector<Finding> ranked(std::span<const Claims> claims, int64_t wall_ns,
@@ -69,6 +79,10 @@ std::vector<Finding> ranked(std::span<const Claims> claims, int64_t wall_ns,
 // host.cpp: what programs do while GPUs are idle.
 std::vector<const Rule*> host_rules();
 void add_host_claims(const Evidence& evidence, Claims& claims);
+// host_ranges.cpp: the same for data loaders, allocations and garbage collection; with the idle
+// time of all GPUs.
+std::vector<const Rule*> range_rules();
+void add_range_claims(const Evidence& evidence, std::span<const Gap> gaps, Claims& claims);
 // work.cpp: communication and copies that nothing hides.
 std::vector<const Rule*> work_rules();
 void add_work_claims(const Evidence& evidence, Claims& claims);

@@ -14,6 +14,9 @@ struct Batch {
   int64_t size = 0;              // 0: not known
   std::string what = "Samples";  // "Images", "Tokens"
   std::string source;            // "the input of aten::conv2d"
+  // How often the step calls that operator with the same shapes: more than once if it accumulates
+  // gradients, runs a forward pass again, or has layers alike. Which of these is not known.
+  int64_t times = 1;
 };
 
 // The batch of the first operator in the step whose arguments batch_wants_args() asked for.

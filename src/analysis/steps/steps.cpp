@@ -12,6 +12,7 @@
 #include "analysis/operations/op_groups.h"
 #include "analysis/perf/work.h"
 #include "analysis/quantile.h"
+#include "analysis/step_pace.h"
 #include "analysis/steps/joined_names.h"
 #include "analysis/steps/period.h"
 #include "analysis/steps/step_batch.h"
@@ -171,11 +172,19 @@ void sort_by_start(const trace::Trace& trace, std::vector<StepTime>& times) {
                    [&](const StepTime& a, const StepTime& b) { return key(a) < key(b); });
 }
 
+// Where the host runs ahead, its times say nothing of how long steps take.
+bool any_is_ahead(std::span<const StepTime> times) {
+  std::vector<int64_t> gpu;
+  for (const StepTime& time : times) gpu.push_back(time.gpu_ns);
+  return step_pace(lengths_of(times), std::move(gpu)).host_runs_ahead;
+}
+
 // Percent by which the last third is slower than the first. One process whose steps are longer than
-// another's is no trend.
+// another's is no trend, nor is a queue that has filled.
 Value trend_of(std::span<const StepTime> times) {
   const size_t third = times.size() / 3;
   if (times.size() < 2 * kFewSteps) return std::monostate{};
+  if (any_is_ahead(times.first(third)) || any_is_ahead(times.last(third))) return std::monostate{};
   const int64_t middle = median_of(lengths_of(times));
   const auto median_on_one_scale = [&](std::span<const StepTime> part) {
     std::vector<int64_t> lengths = lengths_of(part);
@@ -268,6 +277,14 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
   }
   const Batch& batch = facts.batch;
   if (batch.size == 0 || pace == 0) return;
+  if (batch.times > 1) {
+    section.add_fact(
+        {"per_second", fmt::format("{} per second", batch.what), Kind::kText,
+         fmt::format("not known: {} has {}, {} times a step (in passes, or layers alike); --batch N "
+                     "says how many a step takes",
+                     batch.source, batch.size, batch.times)});
+    return;
+  }
   const double rate = static_cast<double>(batch.size) * 1e9 / static_cast<double>(pace);
   section.add_fact(
       {"per_second", fmt::format("{} per second", batch.what), Kind::kText,

@@ -235,7 +235,8 @@ void count_rest(ThreadSampler& self) {
 void count_blocked(const ThreadSampler& self) {
   constexpr uint64_t kMany = 5;  // else they may be due to the randomness of the intervals
   const bool has_clock = agent::load(self.timer) >= 0 || agent::load(self.started) != 0;
-  if (!has_clock || (block(0) & bit_of(sampling_signal())) == 0) return;
+  const int signal = sampling_signal();
+  if (!has_clock || signal <= 0 || (block(0) & bit_of(signal)) == 0) return;
   const uint64_t missed = (thread_cpu_ns() - self.last_cpu_ns) / g_period_ns;
   if (missed < kMany || g_agent->recording() == 0) return;
   g_agent->dropped("samples of threads that block all signals", missed);

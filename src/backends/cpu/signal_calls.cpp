@@ -13,7 +13,6 @@
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
 
 using namespace sonde::cpu;
-using sonde::find_all;
 using sonde::NextFunction;
 
 namespace {

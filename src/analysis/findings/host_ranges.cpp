@@ -1,0 +1,212 @@
+// Ranges and calls of the host that keep GPUs waiting: data loaders, allocations, garbage
+// collection.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <span>
+
+#include "analysis/findings/rules.h"
+#include "base/strings.h"
+#include "trace/host_work.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::ApiKind;
+using trace::IntervalSet;
+using trace::kNone;
+using trace::Row;
+
+constexpr int64_t kFewAllocations = 10;
+
+constexpr Rule kDataRule = {
+    "data-loading",
+    "GPUs are idle while the program waits for its data",
+    "Use more workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; do "
+    "less work per sample, or prepare the samples on disk. sonde critical-path shows what bounds "
+    "a step.",
+    "idle time within data loader ranges (DataLoader) of the thread that launches what ends it; a "
+    "thread that loads or copies ahead keeps no GPU waiting",
+    "all of it",
+    true};
+constexpr Rule kAllocationRule = {
+    "allocations",
+    "GPUs are idle while the program allocates or frees their memory",
+    "Allocate once, outside of the loop, or from a pool (hipMallocAsync, cudaMallocAsync, torch's "
+    "caching allocator; expandable segments against fragmentation). sonde memory shows where.",
+    "idle time within calls that allocate or free device memory, of the thread that launches what "
+    "ends it, in the second half of the time, when the warm-up is over; at least ten calls",
+    "all of it",
+    true};
+constexpr Rule kCollectorRule = {
+    "python-gc",
+    "GPUs are idle while Python collects garbage",
+    "Call gc.freeze() after the set-up, gc.disable() in the loop and gc.collect() at a chosen "
+    "moment, the same on all ranks.",
+    "idle time within Python's garbage collection: markers and frames of it",
+    "all of it",
+    true};
+
+struct Ranges {
+  struct Thread {
+    IntervalSet times;
+    int64_t count = 0;
+  };
+  std::map<uint32_t, Thread> by_thread;
+};
+
+// Calls whose names `wanted` accepts, from a time on; only those of some threads.
+template <typename Wanted>
+Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted,
+                 const std::vector<bool>* threads = nullptr) {
+  std::vector<int8_t> known(trace.names.size(), -1);
+  Ranges ranges;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (trace.apis.kind[i] == ApiKind::kDeviceMarker || trace.apis.start_ns[i] < from_ns) continue;
+    int8_t& is_wanted = known[trace.apis.label[i]];
+    if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.label[i]]) ? 1 : 0;
+    if (is_wanted == 0) continue;
+    if (threads != nullptr && !(*threads)[trace.apis.thread[i]]) continue;
+    Ranges::Thread& thread = ranges.by_thread[trace.apis.thread[i]];
+    thread.times.push_back({trace.apis.start_ns[i], trace.apis.end_ns[i]});
+    ++thread.count;
+  }
+  // Ranges may lie within one another.
+  for (auto& [number, thread] : ranges.by_thread) trace::normalise(thread.times);
+  return ranges;
+}
+
+// Threads that launch work, and all threads of a process without known launches. A loader that
+// loads ahead in a thread of its own keeps no GPU waiting: its consumer does, where it waits for
+// it.
+std::vector<bool> launching_threads(const trace::Trace& trace) {
+  std::vector<bool> launches(trace.threads.size(), false);
+  std::vector<bool> is_known(trace.processes.size(), false);
+  for (const Row api : trace.ops.api) {
+    if (api == kNone) continue;
+    const uint32_t thread = trace.apis.thread[static_cast<size_t>(api)];
+    const int32_t process = trace.threads[thread].process;
+    launches[thread] = true;
+    if (process != kNone) is_known[static_cast<size_t>(process)] = true;
+  }
+  for (size_t thread = 0; thread < launches.size(); ++thread) {
+    const int32_t process = trace.threads[thread].process;
+    if (process == kNone || !is_known[static_cast<size_t>(process)]) launches[thread] = true;
+  }
+  return launches;
+}
+
+int64_t middle_of(const Evidence& evidence) {
+  int64_t start_ns = evidence.trace.ops.start_ns.front();
+  int64_t end_ns = start_ns;
+  for (const auto& [id, gpu] : evidence.gpus) end_ns = std::max(end_ns, gpu.extent.end_ns);
+  return start_ns + (end_ns - start_ns) / 2;
+}
+
+// The idle time of each GPU by the thread that launched what ended it or, if that is not known,
+// what came before; kNone: neither is known.
+std::map<std::pair<int64_t, Row>, IntervalSet> idle_by_launcher(const Evidence& evidence,
+                                                                std::span<const Gap> gaps) {
+  const trace::Trace& trace = evidence.trace;
+  const auto api_of = [&](Row op) {
+    return op == kNone ? kNone : trace.ops.api[static_cast<size_t>(op)];
+  };
+  std::map<std::pair<int64_t, Row>, IntervalSet> idle;
+  for (const Gap& gap : gaps) {
+    if (gap.reason == IdleReason::kCopy || !evidence.gpus.contains(gap.gpu)) continue;
+    const Row api = api_of(gap.next) != kNone ? api_of(gap.next) : api_of(gap.previous);
+    const Row thread =
+        api == kNone ? kNone : static_cast<Row>(trace.apis.thread[static_cast<size_t>(api)]);
+    idle[{gap.gpu, thread}].push_back(gap.time);
+  }
+  return idle;
+}
+
+// Whether the GPU may work for the process.
+bool is_of(const GpuTime& gpu, int32_t process) {
+  return process == kNone || gpu.processes.empty() || gpu.processes.contains(process);
+}
+
+// When GPUs were idle while a thread that they waited for was in one of the ranges. What a thread
+// that copies ahead does keeps no GPU waiting.
+Lanes idle_while(const Evidence& evidence, std::span<const Gap> gaps, Ranges& ranges) {
+  Lanes idle;
+  std::set<uint32_t> seen;
+  for (auto& [key, times] : idle_by_launcher(evidence, gaps)) {
+    const auto& [gpu, launcher] = key;
+    trace::normalise(times);
+    for (const auto& [thread, of_thread] : ranges.by_thread) {
+      const bool is_waited_for =
+          launcher != kNone ? static_cast<Row>(thread) == launcher
+                            : is_of(evidence.gpus.at(gpu), evidence.trace.threads[thread].process);
+      if (!is_waited_for) continue;
+      const IntervalSet both = trace::intersect(times, of_thread.times);
+      if (!both.empty()) seen.insert(thread);
+      idle[gpu] = trace::unite(idle[gpu], both);
+    }
+  }
+  std::erase_if(ranges.by_thread, [&](const auto& entry) { return !seen.contains(entry.first); });
+  return idle;
+}
+
+// The same while any thread of a GPU's processes was in one of them: only one thread runs Python.
+Lanes idle_while_any(const Evidence& evidence, const Ranges& ranges) {
+  Lanes idle;
+  for (const auto& [id, gpu] : evidence.gpus) {
+    IntervalSet busy, mine;
+    for (const IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
+    for (const auto& [thread, of_thread] : ranges.by_thread) {
+      if (is_of(gpu, evidence.trace.threads[thread].process)) {
+        mine = trace::unite(mine, of_thread.times);
+      }
+    }
+    idle[id] = trace::intersect(trace::gaps(busy, gpu.extent), mine);
+  }
+  return idle;
+}
+
+// "3 calls in the second half of the time take 2 ms": `one` is a call, `where` the rest.
+void add_ranges(const Evidence& evidence, const Rule& rule, const char* one, const char* where,
+                const Ranges& ranges, Lanes idle, Claims& claims) {
+  int64_t count = 0, total_ns = 0;
+  for (const auto& [number, thread] : ranges.by_thread) {
+    count += thread.count;
+    total_ns += trace::length_ns(thread.times);
+  }
+  if (count == 0) return;
+  std::string text =
+      fmt::format("{} {}{}{} take{} {}, and the GPUs are idle for {} meanwhile",
+                  format_count(static_cast<uint64_t>(count)), one, count == 1 ? "" : "s", where,
+                  count == 1 ? "s" : "", time_text(total_ns), time_text(length_ns(idle)));
+  text += bound_text(evidence, idle);
+  const double part = part_to_save(evidence, idle);
+  claims.push_back({&rule, std::move(idle), part, std::move(text)});
+}
+
+}  // namespace
+
+std::vector<const Rule*> range_rules() { return {&kDataRule, &kAllocationRule, &kCollectorRule}; }
+
+void add_range_claims(const Evidence& evidence, std::span<const Gap> gaps, Claims& claims) {
+  const trace::Trace& trace = evidence.trace;
+  const int64_t start_ns = std::numeric_limits<int64_t>::min();
+  const std::vector<bool> launching = launching_threads(trace);
+  Ranges loading = ranges_of(trace, start_ns, trace::is_data_loader, &launching);
+  Lanes idle = idle_while(evidence, gaps, loading);
+  add_ranges(evidence, kDataRule, "range", " of data loaders", loading, std::move(idle), claims);
+  const Ranges collections = ranges_of(trace, start_ns, trace::is_collector);
+  add_ranges(evidence, kCollectorRule, "collection", "", collections,
+             idle_while_any(evidence, collections), claims);
+  Ranges allocations = ranges_of(trace, middle_of(evidence), trace::is_memory_call, &launching);
+  idle = idle_while(evidence, gaps, allocations);
+  int64_t count = 0;
+  for (const auto& [number, thread] : allocations.by_thread) count += thread.count;
+  if (count < kFewAllocations) return;
+  add_ranges(evidence, kAllocationRule, "call", " in the second half of the time", allocations,
+             std::move(idle), claims);
+}
+
+}  // namespace sonde::analysis

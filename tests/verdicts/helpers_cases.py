@@ -1,0 +1,123 @@
+"""What other threads, GPUs and ranks do meanwhile, and what of it keeps a GPU waiting."""
+from job import Job, JobVerdict
+from trace import Trace
+from verdict import Verdict
+
+LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+MS = 1_000_000
+
+
+class CopyingThread(Verdict):
+    """Of each 10 ms the GPU computes for 4, while the thread that launches this is in a function of Python;
+    another thread copies the next batch, which takes 0.3 ms beside the kernel."""
+
+    def training(self, name, kind):
+        trace = Trace()
+        for i in range(20):
+            at = 10_000 * i
+            trace.step(i, at, 10_000)
+            trace.kernel("gemm", at + 20, 4000, launched=at + 5)
+            trace.python("metrics.py(9): confusion_matrix", at + 30, 9950)
+            trace.copy("h2d", at + 1010, 300, 1 << 22, launched=at + 1000, stream=9, thread=55)
+            getattr(trace, kind)(name, at + 4200, 5700, thread=55)
+        return trace
+
+    def test_loading_ahead_keeps_nobody_waiting(self):
+        trace = self.training(LOADER, "range")
+        self.assert_first("host-work", trace)
+        self.assert_not_found("data-loading", trace)
+        self.assertIn("confusion_matrix", self.ask("check", trace)["check_remarks"][0])
+
+    def test_allocating_ahead_keeps_nobody_waiting(self):
+        trace = self.training("cudaMalloc", "call")
+        self.assert_first("host-work", trace)
+        self.assert_not_found("allocations", trace)
+
+    def test_the_thread_that_launches_what_comes_next_does(self):
+        """The same, but the other thread launches the kernels, too."""
+        trace = Trace()
+        for i in range(20):
+            at = 10_000 * i
+            trace.kernel("gemm", at + 20, 4000, launched=at + 5, thread=55)
+            trace.python("metrics.py(9): confusion_matrix", at + 30, 9950)
+            trace.range(LOADER, at + 4200, 5700, thread=55)
+        self.assert_first("data-loading", trace)
+
+
+class TwoGpus(Verdict):
+    def stages(self, waits, first=1000, second=5000):
+        """A process whose GPU 1 works on what GPU 0 has made, in turns; the host waits for each."""
+        trace = Trace()
+        period = first + second + 50
+        for i in range(20):
+            at = period * i
+            trace.step(i, at, period)
+            trace.kernel("stage0", at + 10, first, launched=at + 2)
+            begin = at + 25 + first
+            trace.kernel("stage1", begin, second, launched=begin - 7 if waits else at + 5, device=1)
+            if waits:
+                trace.call("cudaStreamSynchronize", at + 5, first + 10)
+                trace.call("cudaStreamSynchronize", begin - 3, second + 10)
+        return trace
+
+    def saved(self, trace):
+        return sum(row["saving_ns"] or 0 for name, row in self.findings(trace, options=["--least", "0"]).items()
+                   if name != "one-kernel")
+
+    def test_no_gpu_is_done_sooner_than_the_busiest(self):
+        """GPU 1 computes for 100 of 121 ms: whatever overlaps, 21 ms of each GPU's time can be saved at most."""
+        for waits in (True, False):
+            trace = self.stages(waits)
+            self.assertLessEqual(self.saved(trace), 2 * 21.5 * MS)
+            self.assertGreaterEqual(self.saved(trace), 2 * 15 * MS)
+            self.assertIn("GPU 1 of the process works for 83 % of the time", " ".join(
+                self.ask("check", trace)["check_remarks"]))
+
+    def test_equal_stages_could_run_at_the_same_time(self):
+        """Each computes for half of the time."""
+        self.assertGreaterEqual(self.saved(self.stages(True, 1000, 1000)), 2 * 19 * MS)
+
+
+class Ranks(JobVerdict):
+    def test_a_receive_may_wait_for_the_stage_before(self):
+        """Rank 0 computes for 900 us of each ms and sends; rank 1 receives most of the time. To hide that
+        would save nothing."""
+        job = Job([0, 0])
+        for i in range(40):
+            at = 100 + 1000 * i
+            job.ranks[0].kernel("layers0", at, 900, launched=at - 20)
+            job.ranks[0].collective("send", at + 905, 40, [0, 1], launched=at - 10)
+            job.ranks[1].collective("recv", at + 305, 645, [0, 1], launched=at + 290)
+            job.ranks[1].kernel("layers1", at + 950, 300, launched=at + 295)
+        found = self.findings(*job.ranks)
+        self.assertEqual(list(found)[0], "one-kernel")
+        self.assertIsNone(found["transfer-waits"]["saving_ns"])
+        self.assertNotIn("exposed-communication", found)
+
+    def stopping(self, missing_from, hang):
+        """Three ranks with 20 steps; one of them has no collective from a step on, in which the others are
+        for `hang` us."""
+        job = Job([0, 0, 0])
+        for i in range(20):
+            at, is_last = 100 + 1010 * i, i == missing_from
+            here = [0, 1] if i >= missing_from else [0, 1, 2]
+            for rank in here:
+                job.ranks[rank].kernel("gemm", at, 900, launched=at - 20)
+            end = at + 1000 + (hang if is_last else 0)
+            for rank in here:
+                job.ranks[rank].collective("allreduce", at + 905, end - at - 905, [0, 1, 2])
+            if is_last and hang:
+                break
+        return job
+
+    def test_a_rank_that_does_not_come(self):
+        """Ranks 0 and 1 are in the 13th all-reduce for 200 ms, to which rank 2 does not come: overlap is no
+        remedy."""
+        found = self.findings(*self.stopping(12, 200_000).ranks)
+        self.assertEqual(list(found), ["missing-ranks"])
+        self.assertIsNone(found["missing-ranks"]["saving_ns"])
+        self.assertIn("rank 2 did not come to the last allreduce", self.remarks(*self.stopping(12, 200_000).ranks))
+
+    def test_a_recording_that_ends_earlier(self):
+        """Rank 2's ends after 12 steps, and the others go on as before."""
+        self.assert_not_found("missing-ranks", *self.stopping(12, 0).ranks)
