@@ -34,6 +34,16 @@ static void spin(double seconds) {
            seconds);
 }
 
+/* The same by CPU time, of which the samples are. */
+static void work(double seconds) {
+  struct timespec now;
+  volatile unsigned sum = 0;
+  do {
+    for (unsigned i = 0; i < 100000; ++i) sum += i;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  } while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < seconds);
+}
+
 static volatile char selector;
 static volatile int caught;
 
@@ -112,7 +122,7 @@ static int small_exec(void) {
 }
 
 static int c11_worker(void* number) {
-  spin(0.5);
+  work(0.5);
   return *(int*)number;
 }
 
@@ -126,7 +136,7 @@ static int c11(void) {
 }
 
 static void* worker(void* unused) {
-  spin(0.5);
+  work(0.5);
   return unused;
 }
 
@@ -147,7 +157,7 @@ static int blocked(void) {
 static int no_files(void) {
   const struct rlimit none = {0, 0};
   setrlimit(RLIMIT_NOFILE, &none);
-  spin(0.5);
+  work(0.5);
   puts("no files");
   return 0;
 }
