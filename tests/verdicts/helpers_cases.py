@@ -94,6 +94,21 @@ class Ranks(JobVerdict):
         self.assertIsNone(found["transfer-waits"]["saving_ns"])
         self.assertNotIn("exposed-communication", found)
 
+    def test_the_path_is_that_of_the_late_rank(self):
+        """Ten steps; rank 0 computes for 400 us and rank 1 for 1000, then both meet for 20 us. The path is
+        rank 1's kernels, however long rank 0 waits in its collectives."""
+        job, at = Job([0, 0]), 1000
+        for i in range(10):
+            for rank, computes in enumerate((400, 1000)):
+                job.ranks[rank].kernel("gemm", at, computes - 1, launched=10 * i + 6 * rank, call_lasts=3)
+                job.ranks[rank].collective("allreduce", at + computes, 1020 - computes, [0, 1],
+                                           launched=10 * i + 5 + 4 * rank, stream=7)
+            at += 1021
+        told = self.ask("critical-path", self.merged(job))
+        by = {row["bound_by"]: row["time_ns"] / MS for row in told["bound_by"]}
+        self.assertAlmostEqual(by["gpu_compute"], 9.99, delta=0.1)
+        self.assertAlmostEqual(by["gpu_communication"], 0.2, delta=0.05)
+
     def stopping(self, missing_from, hang):
         """Three ranks with 20 steps; one of them has no collective from a step on, in which the others are
         for `hang` us."""

@@ -23,11 +23,12 @@ report::Report collectives_report(std::span<const trace::Trace> traces);
 
 // One collective as one rank saw it.
 struct Collective {
-  size_t member = 0;           // index into Collectives::members
-  int64_t gpu = trace::kNone;  // kNone: a call of the host
-  std::string group;           // the communicator, as the file names it; "" if it does not
-  std::string communicator;    // its handle in this process, if a call of RCCL told it
-  std::string op;              // "allreduce"; the name itself, if it is unknown
+  size_t member = 0;              // index into Collectives::members
+  trace::Row row = trace::kNone;  // of Trace::ops; kNone: a call of the host
+  int64_t gpu = trace::kNone;     // kNone: a call of the host
+  std::string group;              // the communicator, as the file names it; "" if it does not
+  std::string communicator;       // its handle in this process, if a call of RCCL told it
+  std::string op;                 // "allreduce"; the name itself, if it is unknown
   int64_t start_ns = 0, end_ns = 0;
   int64_t bytes = -1;      // the message; -1 = not known
   int64_t group_size = 0;  // 0 = not known

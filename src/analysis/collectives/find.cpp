@@ -176,6 +176,7 @@ class Finder {
       if (trace.ops.category[op] != Category::kCommunication) continue;
       Collective one;
       const int32_t process = trace.ops.process[op];
+      one.row = static_cast<Row>(op);
       one.gpu = trace.ops.gpu[op];
       one.member = member_of(file, process, with_several.count(process) != 0 ? one.gpu : kNone);
       one.op = op_or_name(trace.names[trace.label(op)]);

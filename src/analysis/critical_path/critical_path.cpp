@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/analysis.h"
+#include "analysis/collectives/collectives.h"
 #include "analysis/critical_path/graph.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
@@ -268,6 +269,8 @@ constexpr const char* kDefinition =
     "of Length.\n\n"
     "Edges and their weights:\n"
     "span: the duration of an operation, or the self time of a call (without the calls inside it). "
+    "A collective in which a rank of the same file waited for another weighs what it took from when "
+    "the last rank was there, and another edge leads to its end from the start of that rank's. "
     "Once a call starts to wait for an operation, the rest of it weighs 0. A queue may begin an "
     "operation slightly before the one before it ends, and times are rounded. So if that end comes "
     "after the start, but closer to it than the launch and everything else that came first, the "
@@ -376,8 +379,12 @@ Analysis critical_path_analysis() {
                               .links = true,
                               .streams = true,
                               .args_of = trace::bit_of(trace::ApiKind::kRuntime) |
-                                         trace::bit_of(trace::ApiKind::kDeviceSync),
-                              .args_named = critical_path_wants_args};
+                                         trace::bit_of(trace::ApiKind::kDeviceSync) |
+                                         trace::bit_of(trace::ApiKind::kOperator),
+                              .args_named = [](std::string_view name) {
+                                return critical_path_wants_args(name) ||
+                                       collectives_want_args(name);
+                              }};
       },
       run};
 }

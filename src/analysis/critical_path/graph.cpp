@@ -78,7 +78,8 @@ class GraphBuilder {
         options_(options),
         order_(order_of_ops(trace)),
         other_work_(trace),
-        waits_(find_waits(trace, order_)) {
+        waits_(find_waits(trace, order_)),
+        last_comers_(find_last_comers(trace)) {
     graph_.api_count = trace.apis.size();
     graph_.op_count = trace.ops.size();
     graph_.time_ns.resize(2 * (graph_.api_count + graph_.op_count));
@@ -250,10 +251,22 @@ class GraphBuilder {
 
   void add_ops() {
     for (size_t op = 0; op < trace_.ops.size(); ++op) {
-      const uint32_t begin = graph_.begin_of_op(op);
-      add_edge(begin, begin + 1, EdgeKind::kSpan, trace_.op_ns(op), bound_of_op(op));
+      add_span(op);
       add_start(op);
     }
+  }
+
+  // A collective in which a rank waits goes on when the last one is there.
+  void add_span(size_t op) {
+    const uint32_t begin = graph_.begin_of_op(op);
+    const Row last = last_comers_.empty() ? kNone : last_comers_[op];
+    int64_t length_ns = trace_.op_ns(op);
+    if (last != kNone) {
+      const auto comer = static_cast<size_t>(last);
+      length_ns = trace_.ops.end_ns[op] - trace_.ops.start_ns[comer];
+      add_edge(graph_.begin_of_op(comer), begin + 1, EdgeKind::kSpan, length_ns, bound_of_op(op));
+    }
+    add_edge(begin, begin + 1, EdgeKind::kSpan, length_ns, bound_of_op(op));
   }
 
   // An operation begins when the last of what it needs is there: its launch, the operation before
@@ -312,6 +325,7 @@ class GraphBuilder {
   const OpOrder order_;
   const OtherWork other_work_;
   const Waits waits_;
+  const std::vector<Row> last_comers_;
   std::vector<bool> launches_;    // by call
   std::vector<bool> loads_data_;  // by name
   std::vector<Thread> threads_;

@@ -85,6 +85,10 @@ struct WaitLists {
 bool wait_lists_want_args(std::string_view name);
 WaitLists read_wait_lists(const trace::Trace& trace);
 
+// By operation: where it is a collective, the operation of the rank that came last to it, if it
+// waited for that; kNone elsewhere. Empty if there is none (collective_waits.cpp).
+std::vector<trace::Row> find_last_comers(const trace::Trace& trace);
+
 bool critical_path_wants_args(std::string_view name);
 Waits find_waits(const trace::Trace& trace, const OpOrder& order);
 
