@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/state.h"
@@ -38,6 +39,11 @@ bool is_of_another(char* const* environment) {
   return false;
 }
 
+// Other errors, of a lack of descriptors for example, say nothing of what the loader will meet.
+bool is_out_of_reach(int error) {
+  return error == EACCES || error == EPERM || error == ENOENT || error == ENOTDIR || error == ELOOP;
+}
+
 // Whether a preloaded library is missing or unreadable: the process may have another root by now,
 // run as another user, with rights that exec takes away (access() knows), or in Landlock's sandbox
 // (open() knows). The loader would complain about each file, and rocprofiler-register, whose
@@ -45,10 +51,11 @@ bool is_of_another(char* const* environment) {
 bool files_are_out_of_reach() {
   const ErrnoKeeper keep;
   for (const char* path = g_libraries; *path != '\0'; path += strlen(path) + 1) {
-    if (access(path, R_OK) != 0) return true;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno != EMFILE && errno != ENFILE) return true;
-    if (fd >= 0) close(fd);
+    if (access(path, R_OK) != 0) return is_out_of_reach(errno);
+    // Not by libc's functions, in which a thread may be cancelled: exec is not one of those.
+    const long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return is_out_of_reach(errno);
+    syscall(SYS_close, fd);
   }
   return false;
 }

@@ -24,6 +24,7 @@ struct State {
   uint32_t waited_for = 0;   // not 0: a thread of ours sleeps until recording is switched on
   uint32_t left = 0;         // 1: was attached to and has left the recording
   int balance = 0;           // recording while > 0 (sonde_start and sonde_stop)
+  uint32_t was_off = 0;      // 1: recording was switched on in this process
   char* unforked = nullptr;  // points to kSeen; to 0 in a child made by any kind of fork
   uint32_t forked = 0;       // 1 in a child made by fork that has not called exec
   uint32_t generation = 1;   // 1 + the forks between the start of the program and this process
@@ -103,6 +104,13 @@ inline uint64_t ticks() {
 inline bool recording() {
   const uint32_t on = load(g_state.control->recording);
   return on == wire::kOn || (on == wire::kAsProcess && load(g_state.balance) > 0);
+}
+
+// Whether all of this process has been recorded so far.
+inline bool was_always_on() {
+  const auto& control = *g_state.control;
+  return recording() && load(control.recording) == wire::kAsProcess && control.autostart != 0 &&
+         load(g_state.was_off) == 0;
 }
 
 // Adds one start to the process' balance, and wakes threads that wait for recording.

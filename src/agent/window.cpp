@@ -70,6 +70,7 @@ uint32_t windows_of(const Ring* ring) {
 }  // namespace
 
 void switch_on() {
+  store(g_state.was_off, 1u);
   __atomic_fetch_add(&g_state.balance, 1, __ATOMIC_SEQ_CST);
   if (load(g_state.waited_for) == 0) return;
   const ErrnoKeeper keep;

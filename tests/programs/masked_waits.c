@@ -16,11 +16,15 @@ enum { kSuspend, kPoll, kSelect, kEpoll, kEpoll2, kWays };
 static const char* const names[] = {"sigsuspend", "ppoll", "pselect", "epoll_pwait",
                                     "epoll_pwait2"};
 static sigset_t none;
-static volatile sig_atomic_t alarms;
+static volatile sig_atomic_t alarms, blocked_in_handler;
 
+/* Runs with the mask of the wait, and what it starts has that, too. */
 static void on_alarm(int number) {
+  sigset_t mask;
   (void)number;
   ++alarms;
+  sigprocmask(SIG_SETMASK, NULL, &mask);
+  for (int other = 1; other < 65; ++other) blocked_in_handler += sigismember(&mask, other) == 1;
 }
 
 static int wait_in(int way, const struct timespec* most) {
@@ -66,6 +70,7 @@ int main(void) {
     printf("%s: %d%s, %d alarms\n", names[way], result,
            result < 0 && errno == EINTR ? " interrupted" : "", (int)alarms);
   }
+  printf("%d signals blocked in the handler\n", (int)blocked_in_handler);
   for (int way = 0; way < kWays; ++way) {
     pthread_t thread;
     void* result;

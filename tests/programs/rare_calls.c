@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,11 @@ static void* worker(void* unused) {
   return unused;
 }
 
+static void* work_for_ever(void* unused) {
+  work(1e9);
+  return unused;
+}
+
 /* As libraries start threads that are to receive no signals. */
 static int blocked(void) {
   sigset_t all, before;
@@ -150,6 +156,42 @@ static int blocked(void) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_join(thread, NULL);
   puts("joined");
+  return 0;
+}
+
+/* The same, and main returns first. */
+static int blocked_at_exit(void) {
+  sigset_t all, before;
+  pthread_t thread;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (pthread_create(&thread, NULL, work_for_ever, NULL) != 0) return 1;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  clockid_t clock;
+  struct timespec used;
+  pthread_getcpuclockid(thread, &clock);
+  do {
+    usleep(10000);
+    clock_gettime(clock, &used);
+  } while (used.tv_sec == 0 && used.tv_nsec < 500000000);
+  return 0;
+}
+
+static void* spawn_cancelled(void* unused) {
+  char* arguments[] = {"/bin/true", NULL};
+  pid_t child;
+  pthread_cancel(pthread_self());
+  const int failed = posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ);
+  printf("posix_spawn %d\n", failed);
+  if (failed == 0) waitpid(child, NULL, 0);
+  return unused;
+}
+
+/* posix_spawn is no place where a thread is cancelled. */
+static int cancelled(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, spawn_cancelled, NULL) != 0) return 1;
+  pthread_join(thread, NULL);
   return 0;
 }
 
@@ -170,6 +212,8 @@ int main(int argc, char** argv) {
   if (strcmp(call, "small_exec") == 0) return small_exec();
   if (strcmp(call, "c11") == 0) return c11();
   if (strcmp(call, "blocked") == 0) return blocked();
+  if (strcmp(call, "blocked_at_exit") == 0) return blocked_at_exit();
+  if (strcmp(call, "cancelled") == 0) return cancelled();
   if (strcmp(call, "no_files") == 0) return no_files();
   return 2;
 }

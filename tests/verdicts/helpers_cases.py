@@ -44,6 +44,18 @@ class CopyingThread(Verdict):
         self.assert_first("data-loading", trace)
 
 
+    def test_who_waits_for_the_data_is_not_who_copies_them(self):
+        """The main thread is in the loader for 6 of 10 ms, and launches the kernel when it has the data; the
+        other thread copies them shortly before."""
+        trace = Trace()
+        for i in range(20):
+            at = 10_000 * i
+            trace.kernel("gemm", at + 20, 4000, launched=at + 5)
+            trace.range(LOADER, at + 4010, 5985)
+            trace.copy("h2d", at + 9850, 100, 1 << 22, launched=at + 9840, stream=9, thread=55)
+        self.assert_first("data-loading", trace)
+
+
 class TwoGpus(Verdict):
     def stages(self, waits, first=1000, second=5000):
         """A process whose GPU 1 works on what GPU 0 has made, in turns; the host waits for each."""
@@ -72,6 +84,20 @@ class TwoGpus(Verdict):
             self.assertGreaterEqual(self.saved(trace), 2 * 15 * MS)
             self.assertIn("GPU 1 of the process works for 83 % of the time", " ".join(
                 self.ask("check", trace)["check_remarks"]))
+
+    def test_a_gpu_that_waits_in_a_collective_is_not_the_busiest(self):
+        """The host loads data for 6 of 10 ms. That GPU 1 waits meanwhile in an all-reduce, for GPU 0 which is
+        idle, does not make the loading cheaper."""
+        trace = Trace()
+        for i in range(20):
+            at = 10_000 * i
+            trace.range(LOADER, at + 5, 5900)
+            trace.kernel("gemm", at + 6000, 3000, launched=at + 5960)
+            trace.kernel("gemm", at + 10, 20, launched=at + 1, device=1)
+            trace.collective("allreduce", at + 9010, 900, [0, 1], launched=at + 5970)
+            trace.collective("allreduce", at + 100, 9810, [0, 1], launched=at + 3, device=1)
+        found = self.findings(trace, options=["--least", "0"])
+        self.assertGreaterEqual(found["data-loading"]["saving_ns"], 100 * MS)
 
     def test_equal_stages_could_run_at_the_same_time(self):
         """Each computes for half of the time."""

@@ -89,6 +89,18 @@ class Idle(Verdict):
         self.assertIn("9.00 ms of it in text.py(3): tokenise", self.ask("check", trace)["check_remarks"][0])
         self.assert_not_found("launch-bound", trace)
 
+    def test_a_function_that_calls_itself_is_counted_once(self):
+        """walk() is in walk() is in walk(), for 9 of 10 ms, of which others that it calls have most."""
+        trace = two_kernels(gap=10_000)
+        trace.python("train.py(1): main", at=0, lasts=20_000)
+        for depth in range(3):
+            trace.python("tree.py(3): walk", at=1200 + depth, lasts=9000 - 2 * depth)
+        for i in range(100):
+            for function in range(3):
+                trace.python(f"tree.py({function}): part_{function}", 1210 + 89 * i + 29 * function, 28)
+        self.assertEqual(self.ask("idle", trace)["gaps"][0]["host"], "Python: tree.py(3): walk")
+        self.assertIn("9.00 ms of it in tree.py(3): walk", self.ask("check", trace)["check_remarks"][0])
+
     def test_a_function_that_launches_at_its_end_is_not_named(self):
         """All 10 ms are in forward(), which launches the kernel after many short calls."""
         trace = two_kernels(gap=10_000)

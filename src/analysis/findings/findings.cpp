@@ -37,6 +37,16 @@ std::map<int32_t, std::vector<int64_t>> gpus_of_processes(const std::map<int64_t
   return of_processes;
 }
 
+// A GPU that is in a collective may wait there for another one.
+int64_t work_ns(const GpuTime& gpu) {
+  IntervalSet work;
+  for (size_t i = 0; i < gpu.sets.size(); ++i) {
+    const bool waits = i == static_cast<size_t>(trace::Category::kCommunication);
+    if (!waits) work = trace::unite(work, gpu.sets[i]);
+  }
+  return trace::length_ns(work);
+}
+
 std::map<int64_t, Evidence::Bound> bounds_of(const std::map<int64_t, GpuTime>& gpus) {
   std::map<int64_t, Evidence::Bound> bounds;
   for (const auto& [process, ids] : gpus_of_processes(gpus)) {
@@ -44,8 +54,9 @@ std::map<int64_t, Evidence::Bound> bounds_of(const std::map<int64_t, GpuTime>& g
     Evidence::Bound bound;
     int64_t most_ns = -1, idle_ns = 0, could_be_saved_ns = 0;
     for (const int64_t id : ids) {
-      if (busy_ns(gpus.at(id)) > most_ns) bound.busiest = id;
-      most_ns = std::max(most_ns, busy_ns(gpus.at(id)));
+      const int64_t own_ns = work_ns(gpus.at(id));
+      if (own_ns > most_ns) bound.busiest = id;
+      most_ns = std::max(most_ns, own_ns);
     }
     for (const int64_t id : ids) {
       const trace::Interval extent = gpus.at(id).extent;
@@ -54,7 +65,8 @@ std::map<int64_t, Evidence::Bound> bounds_of(const std::map<int64_t, GpuTime>& g
     }
     if (idle_ns <= 0) continue;
     const trace::Interval extent = gpus.at(bound.busiest).extent;
-    bound.part = static_cast<double>(could_be_saved_ns) / static_cast<double>(idle_ns);
+    bound.part =
+        std::min(1.0, static_cast<double>(could_be_saved_ns) / static_cast<double>(idle_ns));
     bound.busiest_share =
         static_cast<double>(most_ns) / static_cast<double>(extent.end_ns - extent.start_ns);
     for (const int64_t id : ids) bounds[id] = bound;

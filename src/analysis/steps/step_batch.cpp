@@ -47,7 +47,8 @@ Batch batch_of(const trace::Trace& trace, trace::Interval step) {
     if (batch.size == 0) {
       batch = batch_of_call(trace, api).value_or(Batch{});
       first = api;
-    } else if (trace.apis.name[api] == trace.apis.name[first] &&
+    } else if (trace.apis.end_ns[api] > trace.apis.end_ns[first] &&  // not within it
+               trace.apis.name[api] == trace.apis.name[first] &&
                trace.texts[trace.apis.args[api]] == trace.texts[trace.apis.args[first]]) {
       ++batch.times;
     }

@@ -280,9 +280,10 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
   if (batch.times > 1) {
     section.add_fact(
         {"per_second", fmt::format("{} per second", batch.what), Kind::kText,
-         fmt::format("not known: {} has {}, {} times a step (in passes, or layers alike); --batch N "
-                     "says how many a step takes",
-                     batch.source, batch.size, batch.times)});
+         fmt::format(
+             "not known: {} has {}, {} times a step (in passes, or layers alike); --batch N "
+             "says how many a step takes",
+             batch.source, batch.size, batch.times)});
     return;
   }
   const double rate = static_cast<double>(batch.size) * 1e9 / static_cast<double>(pace);

@@ -1,6 +1,7 @@
 #include "analysis/time/host_time.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "analysis/own_copies.h"
@@ -148,38 +149,50 @@ HostDeed HostTime::longest_deed_between(Row first, Row second, Interval time) co
   return longest;
 }
 
-HostDeed HostTime::function_of_half(Row launch, Interval time) const {
+// By call, with what it called; only of calls that end before the launch. Callers come before what
+// they called.
+std::map<Row, int64_t> HostTime::times_before(Row launch, Interval time) const {
   const trace::Apis& apis = trace_.apis;
   const auto at = static_cast<size_t>(launch);
   const std::vector<Part>& parts = parts_[apis.thread[at]];
   auto part = std::partition_point(parts.begin(), parts.end(), [&](const Part& one) {
     return one.time.end_ns <= time.start_ns;
   });
-  std::map<trace::NameId, HostDeed> functions;
-  std::vector<trace::NameId> counted;  // of one part: a function may call itself
+  std::map<Row, int64_t> times;
   for (; part != parts.end() && part->time.start_ns < time.end_ns; ++part) {
-    const int64_t length_ns =
+    times[part->api] +=
         std::min(part->time.end_ns, time.end_ns) - std::max(part->time.start_ns, time.start_ns);
-    counted.clear();
-    for (Row row = part->api; row != kNone; row = parent_[static_cast<size_t>(row)]) {
-      const auto api = static_cast<size_t>(row);
-      if (apis.end_ns[api] >= apis.end_ns[at]) break;  // and so do those around it
-      const trace::NameId label = apis.label[api];
-      if (work_[api] != HostWork::kPython || std::ranges::find(counted, label) != counted.end()) {
-        continue;
-      }
-      counted.push_back(label);
-      HostDeed& function = functions[label];
-      function.work = HostWork::kPython;
-      function.label = label;
-      function.time_ns += length_ns;
-      function.longest_ns = std::max(function.longest_ns, length_ns);
+  }
+  for (auto next = times.rbegin(); next != times.rend(); ++next) {
+    const auto api = static_cast<size_t>(next->first);
+    if (apis.end_ns[api] >= apis.end_ns[at]) {
+      next->second = 0;  // and so does what is around it
+    } else if (parent_[api] != kNone) {
+      times[parent_[api]] += next->second;
     }
+  }
+  return times;
+}
+
+HostDeed HostTime::function_of_half(Row launch, Interval time) const {
+  const trace::Apis& apis = trace_.apis;
+  struct Function {
+    int64_t time_ns = 0, until_ns = std::numeric_limits<int64_t>::min();
+  };
+  std::map<trace::NameId, Function> functions;
+  for (const auto& [row, time_ns] : times_before(launch, time)) {
+    const auto api = static_cast<size_t>(row);
+    if (time_ns == 0 || work_[api] != HostWork::kPython) continue;
+    Function& function = functions[apis.label[api]];
+    if (apis.end_ns[api] <= function.until_ns) continue;  // it called itself
+    function.until_ns = apis.end_ns[api];
+    function.time_ns += time_ns;
   }
   HostDeed least;
   for (const auto& [label, function] : functions) {
     if (function.time_ns < (time.end_ns - time.start_ns) / 2) continue;
-    if (least.time_ns == 0 || function.time_ns < least.time_ns) least = function;
+    if (least.time_ns != 0 && function.time_ns >= least.time_ns) continue;
+    least = {HostWork::kPython, label, function.time_ns, function.time_ns};
   }
   return least;
 }

@@ -2,6 +2,7 @@
 // one around it that has a purpose of its own, such as a data loader. Used by idle.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ class HostTime {
     trace::Row api;
   };
   HostDeed longest_deed_between(trace::Row first, trace::Row second, trace::Interval time) const;
+  std::map<trace::Row, int64_t> times_before(trace::Row launch, trace::Interval time) const;
   HostDeed function_of_half(trace::Row launch, trace::Interval time) const;
   void find_purposes();
   void find_waits();

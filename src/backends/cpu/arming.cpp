@@ -231,27 +231,34 @@ void count_rest(ThreadSampler& self) {
   self.rests_from_ns = cpu_ns;
 }
 
-// Counts the samples that the calling thread did not take because it blocks the signal.
+// Counts the samples that a thread did not take because it blocks the signal. What of its time was
+// recorded is only known if all was.
 void count_blocked(const ThreadSampler& self) {
   constexpr uint64_t kMany = 5;  // else they may be due to the randomness of the intervals
   const bool has_clock = agent::load(self.timer) >= 0 || agent::load(self.started) != 0;
-  const int signal = sampling_signal();
-  if (!has_clock || signal <= 0 || (block(0) & bit_of(signal)) == 0) return;
-  const uint64_t missed = (thread_cpu_ns() - self.last_cpu_ns) / g_period_ns;
-  if (missed < kMany || g_agent->recording() == 0) return;
-  g_agent->dropped("samples of threads that block all signals", missed);
+  uint64_t cpu_ns = 0;
+  if (!has_clock || !agent::was_always_on() || !cpu_ns_of(agent::load(self.tid), cpu_ns)) return;
+  if (cpu_ns < self.last_cpu_ns + kMany * g_period_ns || !blocks(self.tid, sampling_signal()))
+    return;
+  g_agent->dropped("samples of threads that block all signals",
+                   (cpu_ns - self.last_cpu_ns) / g_period_ns);
 }
 
 __attribute__((destructor)) void finish() {
   if (is_silent()) return;
   const ErrnoKeeper keep;
-  if (const ThreadSampler* self = this_sampler()) {
+  if (ThreadSampler* self = this_sampler()) {
+    const uint32_t armed = self->armed;
+    self->armed = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     record_last();
-    count_blocked(*self);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    self->armed = armed;
   }
   if (agent::load(g_denied) != 0) tell_denied();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     count_rest(*one);
+    if (agent::load_acquire(one->tid) != 0) count_blocked(*one);
     if (agent::load(one->left_behind) != 0) g_agent->dropped("samples of a thread", 1);
   }
 }

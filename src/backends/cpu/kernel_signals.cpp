@@ -1,5 +1,8 @@
 #include "backends/cpu/kernel_signals.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,7 +56,25 @@ void install(int number, void (*handler)(int, siginfo_t*, void*), bool restart) 
 }
 
 uint64_t block(uint64_t mask) { return change_mask(SIG_BLOCK, mask); }
+uint64_t unblock(uint64_t mask) { return change_mask(SIG_UNBLOCK, mask); }
 uint64_t set_mask(uint64_t mask) { return change_mask(SIG_SETMASK, mask); }
+
+bool blocks(int tid, int number) {
+  char text[2048];
+  snprintf(text, sizeof text, "/proc/self/task/%d/status", tid);
+  const int fd = open(text, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[length > 0 ? length : 0] = '\0';
+  const char* at = strstr(text, "SigBlk:\t");
+  if (at == nullptr) return false;
+  uint64_t mask = 0;
+  for (at += strlen("SigBlk:\t"); *at != '\n' && *at != '\0'; ++at) {
+    mask = mask << 4 | static_cast<uint64_t>(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+  }
+  return number > 0 && (mask & bit_of(number)) != 0;
+}
 
 int next_pending(uint64_t mask, siginfo_t& info) {
   const timespec none = {};

@@ -33,7 +33,10 @@ void install(int number, void (*handler)(int, siginfo_t*, void*), bool restart);
 
 // Blocks signals in the calling thread; returns the previous mask.
 uint64_t block(uint64_t mask);
+uint64_t unblock(uint64_t mask);
 uint64_t set_mask(uint64_t mask);
+// Whether a thread of this process blocks the signal.
+bool blocks(int tid, int number);
 
 // Takes a pending signal of the calling thread, which blocks it; 0: none.
 int next_pending(uint64_t mask, siginfo_t& info);

@@ -101,31 +101,31 @@ SONDE_EXPORT int sigwait(const sigset_t* set, int* number) {
 // The calls that change the mask while they wait.
 
 SONDE_EXPORT int sigsuspend(const sigset_t* mask) {
-  sigset_t room;
-  return g_next.sigsuspend.get()(mask_of_wait(mask, room));
+  settle_before_wait(mask);
+  return g_next.sigsuspend.get()(mask);
 }
 
 SONDE_EXPORT int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* mask) {
-  sigset_t room;
-  return g_next.ppoll.get()(fds, count, timeout, mask_of_wait(mask, room));
+  settle_before_wait(mask);
+  return g_next.ppoll.get()(fds, count, timeout, mask);
 }
 
 SONDE_EXPORT int __ppoll_chk(pollfd* fds, nfds_t count, const timespec* timeout,
                              const sigset_t* mask, size_t bytes) {
-  sigset_t room;
-  return g_next.__ppoll_chk.get()(fds, count, timeout, mask_of_wait(mask, room), bytes);
+  settle_before_wait(mask);
+  return g_next.__ppoll_chk.get()(fds, count, timeout, mask, bytes);
 }
 
 SONDE_EXPORT int pselect(int count, fd_set* read, fd_set* write, fd_set* failed,
                          const timespec* timeout, const sigset_t* mask) {
-  sigset_t room;
-  return g_next.pselect.get()(count, read, write, failed, timeout, mask_of_wait(mask, room));
+  settle_before_wait(mask);
+  return g_next.pselect.get()(count, read, write, failed, timeout, mask);
 }
 
 SONDE_EXPORT int epoll_pwait(int fd, epoll_event* events, int most, int timeout,
                              const sigset_t* mask) {
-  sigset_t room;
-  return g_next.epoll_pwait.get()(fd, events, most, timeout, mask_of_wait(mask, room));
+  settle_before_wait(mask);
+  return g_next.epoll_pwait.get()(fd, events, most, timeout, mask);
 }
 
 SONDE_EXPORT int epoll_pwait2(int fd, epoll_event* events, int most, const timespec* timeout,
@@ -135,6 +135,6 @@ SONDE_EXPORT int epoll_pwait2(int fd, epoll_event* events, int most, const times
     errno = ENOSYS;
     return -1;
   }
-  sigset_t room;
-  return next(fd, events, most, timeout, mask_of_wait(mask, room));
+  settle_before_wait(mask);
+  return next(fd, events, most, timeout, mask);
 }

@@ -243,12 +243,13 @@ int open_signal_fd(int fd, const sigset_t* set, int flags, SignalFd next) {
   return next(fd, &others, flags);
 }
 
-const sigset_t* mask_of_wait(const sigset_t* wanted, sigset_t& room) {
+void settle_before_wait(const sigset_t* mask) {
+  const int number = sampling_signal();
   const bool is_wanted = g_told.sa_handler != SIG_DFL && g_told.sa_handler != SIG_IGN;
-  if (wanted == nullptr || sampling_signal() == 0 || is_wanted) return wanted;
-  room = *wanted;
-  sigaddset(&room, sampling_signal());
-  return &room;
+  if (mask == nullptr || number == 0 || is_wanted || contains(mask, number)) return;
+  const ErrnoKeeper keep;
+  const uint64_t before = unblock(bit_of(number));  // a pending one arrives here
+  if ((before & bit_of(number)) != 0) set_mask(before);
 }
 
 int wait_for_signal(const sigset_t* set, siginfo_t* info, const struct timespec* timeout,

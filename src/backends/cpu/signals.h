@@ -45,9 +45,10 @@ using Signal = void (*(*)(int, void (*)(int)))(int);
 using SignalFd = int (*)(int, const sigset_t*, int);
 using TimedWait = int (*)(const sigset_t*, siginfo_t*, const struct timespec*);
 
-// The mask that the program waits with instead of `wanted`: our signal is blocked meanwhile. One
-// that fell due while the program had blocked it would end the wait. `room` is for that mask.
-const sigset_t* mask_of_wait(const sigset_t* wanted, sigset_t& room);
+// Before the program waits with a mask of its own: takes the sample that fell due while the program
+// blocked our signal, which would end the wait. The wait's mask stays as it is, since handlers that
+// run meanwhile, and what they start, have it.
+void settle_before_wait(const sigset_t* mask);
 
 // Implement these calls of the program; `next` is the libc function that it called.
 int change_action(int number, const struct sigaction* action, struct sigaction* before,
