@@ -246,7 +246,7 @@ int open_signal_fd(int fd, const sigset_t* set, int flags, SignalFd next) {
 void settle_before_wait(const sigset_t* mask) {
   const int number = sampling_signal();
   const bool is_wanted = g_told.sa_handler != SIG_DFL && g_told.sa_handler != SIG_IGN;
-  if (mask == nullptr || number == 0 || is_wanted || contains(mask, number)) return;
+  if (mask == nullptr || number <= 0 || is_wanted || contains(mask, number)) return;
   const ErrnoKeeper keep;
   const uint64_t before = unblock(bit_of(number));  // a pending one arrives here
   if ((before & bit_of(number)) != 0) set_mask(before);
