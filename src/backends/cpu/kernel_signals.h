@@ -10,7 +10,7 @@ namespace sonde::cpu {
 
 constexpr int kSignals = 64;
 
-constexpr uint64_t bit_of(int number) { return uint64_t{1} << (number - 1); }
+constexpr uint64_t bit_of(int number) { return uint64_t{1} << ((number - 1) & 63); }
 
 struct KernelAction {
   void (*handler)(int, siginfo_t*, void*) = nullptr;  // or SIG_DFL or SIG_IGN
