@@ -12,6 +12,7 @@
 #include "backends/cpu/alternate_stack.h"
 #include "backends/cpu/kernel_signals.h"
 #include "backends/cpu/signals.h"
+#include "backends/cpu/unsampled.h"
 
 // A symbol version like those in base/old_glibc.h, which has the ones that several files need.
 __asm__(".symver pthread_getcpuclockid,pthread_getcpuclockid@GLIBC_2.2.5");
@@ -231,19 +232,6 @@ void count_rest(ThreadSampler& self) {
   self.rests_from_ns = cpu_ns;
 }
 
-// Counts the samples that a thread did not take because it blocks the signal. What of its time was
-// recorded is only known if all was.
-void count_blocked(const ThreadSampler& self) {
-  constexpr uint64_t kMany = 5;  // else they may be due to the randomness of the intervals
-  const bool has_clock = agent::load(self.timer) >= 0 || agent::load(self.started) != 0;
-  uint64_t cpu_ns = 0;
-  if (!has_clock || !agent::was_always_on() || !cpu_ns_of(agent::load(self.tid), cpu_ns)) return;
-  if (cpu_ns < self.last_cpu_ns + kMany * g_period_ns || !blocks(self.tid, sampling_signal()))
-    return;
-  g_agent->dropped("samples of threads that block all signals",
-                   (cpu_ns - self.last_cpu_ns) / g_period_ns);
-}
-
 __attribute__((destructor)) void finish() {
   if (is_silent()) return;
   const ErrnoKeeper keep;
@@ -258,9 +246,10 @@ __attribute__((destructor)) void finish() {
   if (agent::load(g_denied) != 0) tell_denied();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     count_rest(*one);
-    if (agent::load_acquire(one->tid) != 0) count_blocked(*one);
+    note_blocked(*one, g_period_ns);
     if (agent::load(one->left_behind) != 0) g_agent->dropped("samples of a thread", 1);
   }
+  tell_blocked(g_agent);
 }
 
 }  // namespace
@@ -416,7 +405,7 @@ void disarm() {
   sampler->armed = 0;
   record_last();
   count_rest(*sampler);
-  count_blocked(*sampler);
+  note_blocked(*sampler, g_period_ns);
   const bool alone = acquire_arming();
   agent::store(sampler->tid, 0);
   agent::store(sampler->left_behind, 0u);
@@ -429,6 +418,7 @@ void disarm() {
 }
 
 void arm_again_in_child(bool with_clock) {
+  forget_blocked();
   g_free_lock.reset();
   g_arming.reset();
   ThreadSampler* sampler = this_sampler();
