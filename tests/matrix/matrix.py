@@ -220,6 +220,8 @@ def main(words):
             re.compile(options.areas)
         except re.error as error:
             raise RootError(f"--areas '{options.areas}' is no regular expression: {error}") from error
+        if not any(re.search(options.areas, area.name) for area in area_list.AREAS):
+            raise RootError(f"--areas '{options.areas}' is none of the areas: --list shows them")
         return {"run": run, "table": table, "enter": enter}[verb](options, about)
     except RootError as error:
         print(f"./dev matrix: {error}", file=sys.stderr)

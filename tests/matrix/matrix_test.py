@@ -113,7 +113,8 @@ def ran(run, statuses):
 
 
 class Table(unittest.TestCase):
-    FOUND = {"trixie": {"areas": {"hip": found_of("failed", failed=["hip.oracle.storm", "hip.headers"])},
+    FOUND = {"trixie": {"areas": {"hip": found_of("failed", "0123456789abcdef",
+                                                     failed=["hip.oracle.storm", "hip.headers"])},
                         "versions": {"HIP": "5.7.1"}, "commit": "0123456789abcdef", "date": "2026-11-25",
                         "left_out": ["the tests of HSA alone (no lld)"]},
              "sid": {"areas": {}}}
@@ -127,6 +128,15 @@ class Table(unittest.TestCase):
         markdown = results.table(["trixie"], self.FOUND, self.AREAS, markdown=True).splitlines()
         self.assertEqual(markdown[:2], ["|  | trixie |", "|---|---|"])
         self.assertIn("| commit | 0123456789 |", markdown)
+
+    def test_an_area_of_an_earlier_commit_says_so(self):
+        found = {"trixie": {"areas": {"hip": found_of(commit="fedcba9876")}, "commit": "0123456789abcdef"}}
+        self.assertIn("5 passed, 12 s (fedcba98)", results.table(["trixie"], found, self.AREAS))
+
+    def test_areas_that_do_not_exist_are_refused(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(matrix.main(["trixie", "--areas", "units,hip"]), 1)
+        self.assertIn("is none of the areas", said.getvalue())
 
     def test_what_failed_is_explained_or_said_not_to_be(self):
         known = [{"suites": ["trixie"], "test": "storm$", "why": "push and pop"},

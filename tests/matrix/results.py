@@ -108,7 +108,9 @@ def table(suites, found, areas, markdown=False):
         cells = []
         for suite in suites:
             kept = found[suite]["areas"].get(area.name)
-            cells.append("-" if kept is None else f"{kept['text']}, {kept['seconds']:.0f} s")
+            text = "-" if kept is None else f"{kept['text']}, {kept['seconds']:.0f} s"
+            is_older = kept is not None and kept.get("commit") != found[suite].get("commit")
+            cells.append(f"{text} ({kept['commit'][:8]})" if is_older and kept.get("commit") else text)
         rows.append([area.name, *cells])
     rows.append(["commit", *(found[suite].get("commit", "-")[:10] for suite in suites)])
     rows.append(["on", *(found[suite].get("date", "-") for suite in suites)])
