@@ -51,11 +51,11 @@ bool is_out_of_reach(int error) {
 bool files_are_out_of_reach() {
   const ErrnoKeeper keep;
   for (const char* path = g_libraries; *path != '\0'; path += strlen(path) + 1) {
-    if (access(path, R_OK) != 0) return is_out_of_reach(errno);
+    if (access(path, R_OK) != 0 && is_out_of_reach(errno)) return true;
     // Not by libc's functions, in which a thread may be cancelled: exec is not one of those.
     const long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return is_out_of_reach(errno);
-    syscall(SYS_close, fd);
+    if (fd < 0 && is_out_of_reach(errno)) return true;
+    if (fd >= 0) syscall(SYS_close, fd);
   }
   return false;
 }
