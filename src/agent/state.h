@@ -24,7 +24,7 @@ struct State {
   uint32_t waited_for = 0;   // not 0: a thread of ours sleeps until recording is switched on
   uint32_t left = 0;         // 1: was attached to and has left the recording
   int balance = 0;           // recording while > 0 (sonde_start and sonde_stop)
-  uint32_t was_off = 0;      // 1: recording was switched on in this process
+  uint32_t was_off = 0;      // 1: recording may have been off, as it was switched on since
   char* unforked = nullptr;  // points to kSeen; to 0 in a child made by any kind of fork
   uint32_t forked = 0;       // 1 in a child made by fork that has not called exec
   uint32_t generation = 1;   // 1 + the forks between the start of the program and this process

@@ -147,26 +147,25 @@ static void* work_for_ever(void* unused) {
 }
 
 /* As libraries start threads that are to receive no signals. */
-static int blocked(void) {
+static pthread_t start_blocked(void* (*function)(void*)) {
   sigset_t all, before;
   pthread_t thread;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  if (pthread_create(&thread, NULL, worker, NULL) != 0) return 1;
+  if (pthread_create(&thread, NULL, function, NULL) != 0) _exit(1);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_join(thread, NULL);
+  return thread;
+}
+
+static int blocked(void) {
+  pthread_join(start_blocked(worker), NULL);
   puts("joined");
   return 0;
 }
 
 /* The same, and main returns first. */
 static int blocked_at_exit(void) {
-  sigset_t all, before;
-  pthread_t thread;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  if (pthread_create(&thread, NULL, work_for_ever, NULL) != 0) return 1;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  const pthread_t thread = start_blocked(work_for_ever);
   clockid_t clock;
   struct timespec used;
   pthread_getcpuclockid(thread, &clock);
