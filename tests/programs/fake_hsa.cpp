@@ -4,11 +4,14 @@
 // be looked at any more. The device runs what it is told to run.
 //   fake_hsa lives      started twice, ended twice, with ops that never finish; then started again
 //   fake_hsa leaves     the program ends without ending the runtime
+//   fake_hsa preempted  likewise, at the moment when the thread that collects finished kernels has
+//                       found them but does not get the processor for 60 ms
 //   fake_hsa destroys   queues that are destroyed before all that is in them has finished
 //   fake_hsa copies     copies, one of them never done, and one that the runtime refuses
 //   fake_hsa version LIBRARY ROOT CORE AMD   tables of such major versions; says what was replaced
 // Prints what it knows to have finished, and what not.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +115,19 @@ int make_signal(int64_t initial, uint32_t, const void*, uint64_t, uint64_t* sign
 int destroy_signal(uint64_t) { return 0; }
 int64_t load_signal(uint64_t signal) { return at(signal)->value; }
 void subtract(uint64_t signal, int64_t value) { __atomic_fetch_sub(&at(signal)->value, value, 3); }
+// The collector loses the processor when it looks at its first op.
+bool preempts;
+int preempted;
+void maybe_preempt() {
+  char name[16] = "";
+  if (!preempts || pthread_getname_np(pthread_self(), name, sizeof name) != 0 ||
+      strcmp(name, "sonde-hsa") != 0 || __atomic_exchange_n(&preempted, 1, 3) != 0) {
+    return;
+  }
+  usleep(60'000);
+}
 int times_of(uint64_t signal, uint64_t* times) {
+  maybe_preempt();
   times[0] = at(signal)->start;
   times[1] = at(signal)->end;
   return 0;
@@ -334,6 +349,17 @@ int leaves() {
   return 0;
 }
 
+int leaves_preempted() {
+  preempts = true;
+  hsa_init();
+  Queue* queue = create_queue(64);
+  dispatch(queue, 10);
+  run(queue);
+  while (__atomic_load_n(&preempted, 2) == 0) usleep(100);
+  printf("{\"finished\": 10}\n");
+  return 0;
+}
+
 int destroys() {
   hsa_init();
   for (int round = 0; round < 20; ++round) {
@@ -393,6 +419,7 @@ int main(int argc, char** argv) {
   reset_tables();
   if (what == "lives") return lives();
   if (what == "leaves") return leaves();
+  if (what == "preempted") return leaves_preempted();
   if (what == "destroys") return destroys();
   if (what == "copies") return copies();
   if (what == "version" && argc == 6) return version(argv + 2);

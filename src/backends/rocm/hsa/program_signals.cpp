@@ -15,6 +15,7 @@ pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 ProgramSignal* g_buckets[kBuckets];
 rocm::FreeList<ProgramSignal> g_free;
 std::atomic<uint64_t> g_count;
+std::atomic<uint64_t> g_being_recorded;  // removed, but not recorded yet; changed under g_lock
 
 size_t bucket_of(Signal signal) { return ((signal.handle >> 6) * 0x9e3779b97f4a7c15u) >> 54; }
 
@@ -46,6 +47,7 @@ ProgramSignal* unlink(ProgramSignal** at) {
 // program's next op may use the signal and overwrite them.
 ProgramSignal* take(ProgramSignal** at) {
   ProgramSignal* pending = unlink(at);
+  g_being_recorded.store(g_being_recorded.load(std::memory_order_relaxed) + 1);
   Times times = {};
   if (pending->queue != nullptr) {
     next().profiling_get_dispatch_time(pending->queue->device->handle, pending->signal, &times);
@@ -66,6 +68,7 @@ void finish(ProgramSignal* chain) {
     ProgramSignal* after = pending->next;
     pthread_mutex_lock(&g_lock);
     g_free.give(pending);
+    g_being_recorded.store(g_being_recorded.load(std::memory_order_relaxed) - 1);
     pthread_mutex_unlock(&g_lock);
     pending = after;
   }
@@ -144,6 +147,8 @@ bool add_program_signal(const ProgramSignal& pending) {
   pthread_mutex_unlock(&g_lock);
   return entry != nullptr;
 }
+
+uint64_t program_signals_being_recorded() { return g_being_recorded.load(); }
 
 void collect_program_signals() {
   ProgramSignal* done = nullptr;

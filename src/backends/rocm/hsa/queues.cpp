@@ -15,7 +15,7 @@ std::atomic<Queue*> g_queues;
 
 namespace {
 
-constexpr int kClaims = 200;
+constexpr int kTries = 200;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 thread_local Queue* t_last_queue;
@@ -56,14 +56,20 @@ void retire(Queue* queue) {
   if (unfinished != 0) agent().dropped("ops unfinished when their queue was destroyed", unfinished);
 }
 
-// For a thread that must have the queue. False: the collector does not release it.
-bool claim(Queue* queue) {
+// Tries for a while; false: it was in vain.
+template <typename Attempt>
+bool persist(Attempt attempt) {
   constexpr timespec kPause = {0, 1'000'000};
-  for (int i = 0; i < kClaims; ++i) {
-    if (!queue->collecting.exchange(true, std::memory_order_acquire)) return true;
+  for (int i = 0; i < kTries; ++i) {
+    if (attempt()) return true;
     sleep_uncancelled(kPause);
   }
   return false;
+}
+
+// For a thread that must have the queue. False: the collector does not release it.
+bool claim(Queue* queue) {
+  return persist([&] { return !queue->collecting.exchange(true, std::memory_order_acquire); });
 }
 
 void destroy_chain(Dispatch* dispatch) {
@@ -295,6 +301,23 @@ uint64_t retire_queues() {
   }
   end_counting();
   return unfinished;
+}
+
+uint64_t settle_recording() {
+  uint64_t left = 0;
+  for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
+    if (!queue->collecting.load()) continue;
+    if (claim(queue)) {
+      collect_claimed(queue);
+      queue->collecting.store(false, std::memory_order_release);
+    } else {
+      left += queue->tail.load() - queue->head.load();
+    }
+  }
+  if (!persist([] { return program_signals_being_recorded() == 0; })) {
+    left += program_signals_being_recorded();
+  }
+  return left;
 }
 
 void hook_queues(Functions* hooks) {

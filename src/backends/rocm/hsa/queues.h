@@ -108,6 +108,9 @@ Queue* queue_of_doorbell(Signal doorbell, QueueMemory** handle);
 // Called when the runtime ends, which complains about signals that are left. Returns how many ops
 // had not finished.
 uint64_t retire_queues();
+// The program ends: waits briefly for other threads that are about to record ops, and would be
+// ended in between. Returns how many ops are still with them.
+uint64_t settle_recording();
 
 // dispatch.cpp. For code that writes packets within the handler: wait_for_room() (false: the queue
 // is destroyed first), put() to pass on a packet, describe() to describe a dispatch.
@@ -189,6 +192,7 @@ uint64_t lose_program_signals(const Queue* queue);
 // Adds an op; false without memory.
 bool add_program_signal(const ProgramSignal& pending);
 void collect_program_signals();
+uint64_t program_signals_being_recorded();  // by any thread, at this moment
 bool any_program_signals();
 
 inline SignalMemory* memory_of(Signal signal) {

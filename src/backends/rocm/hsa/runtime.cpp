@@ -176,6 +176,8 @@ void collect_last() {
   if (!is_ours() || !is_open()) return;
   if (counting()) settle_counted(nullptr);
   collect_everything();
+  const uint64_t left = settle_recording();
+  if (left != 0) agent().dropped("ops still being recorded when the program ended", left);
 }
 
 }  // namespace sonde::hsa
