@@ -123,7 +123,18 @@ def memory(n):
     return trace
 
 
-SHAPES = (staggered, nested, streams, waits, overlapping, names, threads, steps, collectives, memory)
+def one_number(n):
+    """Calls and kernels of a tool that gives them all the same correlation number."""
+    trace = Trace()
+    for i in range(n // 2):
+        trace.kernel("gemm", at=10 * i + 3, lasts=5, launched=10 * i)
+    for event in trace.events:
+        event["args"]["correlation"] = 0
+    return trace
+
+
+SHAPES = (staggered, nested, streams, waits, overlapping, names, threads, steps, collectives, memory,
+          one_number)
 
 
 class Sonde:

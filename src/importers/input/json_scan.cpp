@@ -59,6 +59,14 @@ uint64_t prefix_parity(uint64_t bits) {
   return bits;
 }
 
+// __builtin_popcountll() is a call of a function for the oldest x86-64 that this is built for.
+int count_bits(uint64_t bits) {
+  bits -= (bits >> 1) & 0x5555555555555555u;
+  bits = (bits & 0x3333333333333333u) + ((bits >> 2) & 0x3333333333333333u);
+  bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+  return static_cast<int>((bits * 0x0101010101010101u) >> 56);
+}
+
 }  // namespace
 
 BracketScan::Block BracketScan::next(const char* text) {
@@ -96,8 +104,7 @@ ElementScan::Found ElementScan::scan(const char* text, size_t size, bool last, s
       block_text = padded;
     }
     const BracketScan::Block block = brackets_.next(block_text);
-    const int opened = __builtin_popcountll(block.opens);
-    const int closed = __builtin_popcountll(block.closes);
+    const int opened = count_bits(block.opens), closed = count_bits(block.closes);
     if (depth_ > closed) {  // stays inside of an element
       depth_ += opened - closed;
     } else {

@@ -9,32 +9,64 @@
 
 namespace sonde::importers {
 
+size_t CallTable::slot_of(int64_t process, int64_t correlation) const {
+  constexpr uint64_t kGolden = 0x9E3779B97F4A7C15u;  // 2^64 divided by the golden ratio
+  const auto key = static_cast<uint64_t>(process) * kGolden ^ static_cast<uint64_t>(correlation);
+  const uint64_t mixed = (key ^ (key >> 32)) * kGolden;
+  const size_t mask = slots_.size() - 1;
+  for (size_t slot = (mixed >> 32) & mask;; slot = (slot + 1) & mask) {
+    if (slots_[slot] == kNone) return slot;
+    const Call& call = calls_[slots_[slot]].call;
+    if (call.correlation == correlation && call.process == process) return slot;
+  }
+}
+
+void CallTable::grow() {
+  constexpr size_t kFewest = 64;
+  std::vector<uint32_t> old(std::max(kFewest, 2 * slots_.size()), kNone);
+  old.swap(slots_);
+  for (const uint32_t first : old) {
+    if (first == kNone) continue;
+    const Call& call = calls_[first].call;
+    slots_[slot_of(call.process, call.correlation)] = first;
+  }
+}
+
 void CallTable::add(const Call& call) {
+  if (2 * used_slots_ >= slots_.size()) grow();
   const auto index = static_cast<uint32_t>(calls_.size());
-  const auto [entry, is_new] = first_.try_emplace({call.process, call.correlation}, index);
-  if (is_new) {
+  uint32_t& first = slots_[slot_of(call.process, call.correlation)];
+  if (first == kNone) {
+    first = index;
+    ++used_slots_;
     if (std::find(processes_.rbegin(), processes_.rend(), call.process) == processes_.rend()) {
       processes_.push_back(call.process);
     }
   } else {
-    uint32_t last = entry->second;
-    while (calls_[last].next != kLast) last = calls_[last].next;
+    uint32_t& more = calls_[first].more;
+    const uint32_t last = more == kNone ? first : more_[more].back();
     if (call.start_ns < calls_[last].call.end_ns) return;
-    calls_[last].next = index;
+    if (more == kNone) {
+      more = static_cast<uint32_t>(more_.size());
+      more_.emplace_back();
+    }
+    more_[more].push_back(index);
   }
   calls_.push_back({call});
 }
 
 const CallTable::Call* CallTable::call(int64_t process, int64_t correlation,
                                        int64_t start_ns) const {
-  const auto found = first_.find({process, correlation});
-  if (found == first_.end()) return nullptr;
-  const Linked* best = &calls_[found->second];
-  for (const Linked* next = best; next->next != kLast;) {
-    next = &calls_[next->next];
-    if (next->call.start_ns <= start_ns) best = next;
-  }
-  return &best->call;
+  if (slots_.empty()) return nullptr;
+  const uint32_t first = slots_[slot_of(process, correlation)];
+  if (first == kNone) return nullptr;
+  const Kept& kept = calls_[first];
+  if (kept.more == kNone) return &kept.call;
+  const std::vector<uint32_t>& more = more_[kept.more];
+  const auto after = std::upper_bound(
+      more.begin(), more.end(), start_ns,
+      [&](int64_t time_ns, uint32_t index) { return time_ns < calls_[index].call.start_ns; });
+  return after == more.begin() ? &kept.call : &calls_[after[-1]].call;
 }
 
 int64_t CallTable::find(int64_t process, int64_t correlation, int64_t start_ns) const {

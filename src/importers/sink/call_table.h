@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace sonde::importers {
@@ -35,24 +34,24 @@ class CallTable {
   const Call* call(int64_t process, int64_t correlation, int64_t start_ns) const;
 
  private:
-  struct Key {
-    int64_t process, correlation;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct Hash {
-    size_t operator()(const Key& key) const {
-      const auto mixed = static_cast<uint64_t>(key.process) * 0x9E3779B97F4A7C15u;
-      return std::hash<uint64_t>()(mixed ^ static_cast<uint64_t>(key.correlation));
-    }
-  };
-  static constexpr uint32_t kLast = ~uint32_t{0};
-  struct Linked {
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  struct Kept {
     Call call;
-    uint32_t next = kLast;  // the next with the same key
+    uint32_t more = kNone;  // index into more_, of the first of several with its numbers
   };
 
-  std::vector<Linked> calls_;
-  std::unordered_map<Key, uint32_t, Hash> first_;  // index into calls_
+  // Where the first call of these is in `slots_`, or the free slot where it belongs.
+  size_t slot_of(int64_t process, int64_t correlation) const;
+  void grow();
+
+  std::vector<Kept> calls_;
+  // The other calls with the same process and correlation number, as indices into calls_. Each
+  // begins after the one before has ended.
+  std::vector<std::vector<uint32_t>> more_;
+  // Indices into calls_, or kNone: open addressing, at most half full, so a power of two. A table
+  // of nodes was a tenth of reading a file.
+  std::vector<uint32_t> slots_;
+  size_t used_slots_ = 0;
   std::vector<int64_t> processes_;
 };
 

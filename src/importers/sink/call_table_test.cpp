@@ -43,6 +43,28 @@ TEST(CallTable, OfOneNumberTheOuterAndTheLast) {
   EXPECT_EQ(table.find(1, 7, -5), 1);  // a clock that drifts: rather it than none
 }
 
+// Against a search of all calls.
+TEST(CallTable, ManyNumbersOfManyProcesses) {
+  std::mt19937 random(7);
+  const auto below = [&](int64_t most) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(most));
+  };
+  Calls calls;
+  for (int64_t i = 0; i < 5000; ++i) {
+    calls.push_back({below(3) - 1, below(1000) << 32, i * 10, i * 10 + 5, i});
+  }
+  const CallTable table = table_of(calls);
+  for (int i = 0; i < 2000; ++i) {
+    const int64_t process = below(4) - 1, correlation = below(1100) << 32, start_ns = below(60'000);
+    int64_t expected = CallTable::kNoCall;
+    for (const CallTable::Call& call : calls) {
+      if (call.process != process || call.correlation != correlation) continue;
+      if (expected == CallTable::kNoCall || call.start_ns <= start_ns) expected = call.id;
+    }
+    ASSERT_EQ(table.find(process, correlation, start_ns), expected);
+  }
+}
+
 TEST(CallTable, WordsOfTracksAndProcesses) {
   const Calls calls = {{100, 1, 0, 5, 10}, {200, 1, 5, 10, 20}};
   EXPECT_EQ(launched(calls, {{0, 1, 20}, {1, 1, 25}}, {"GPU of 200", "GPU of 100"}, {"100", "200"}),
