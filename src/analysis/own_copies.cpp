@@ -22,8 +22,13 @@ bool is_awaited_by_its_call(const trace::Trace& trace, size_t op) {
   if (!copies || before_ns <= 0) return false;  // a graph's call does not wait for the copies in it
   const std::string& name = trace.names[trace.label(op)];
   if (has(name, "Pinned") || has(name, "DtoD") || has(name, "DeviceToDevice")) return false;
-  // Only what is copied to the host is awaited for certain: clocks may show its end too late.
-  if (after_ns < 0) return has(name, "-> Pageable");
+  // What is copied to the host is awaited for certain: clocks may show its end too late. What is
+  // copied to the device, until what was in the stream is over and the host's memory may be used
+  // again: the rest of it may still be under way.
+  if (after_ns < 0) {
+    const bool began = trace.ops.start_ns[op] <= trace.apis.end_ns[call];
+    return has(name, "-> Pageable") || (has(name, "Pageable ->") && began);
+  }
   return after_ns <= before_ns / kSoon;
 }
 

@@ -43,6 +43,14 @@ class Blocked(Verdict):
             with self.subTest(frame):
                 self.assert_first("host-blocked", self.loop(frame))
 
+    def test_what_a_function_that_waits_calls_is_that_wait(self):
+        """A worker reads its requests from a pipe; reading of a file alone is work."""
+        trace = self.loop("multiprocessing/connection.py(390): _recv")
+        for i in range(20):
+            trace.python("<built-in function read>", i * 6010 + 10, 4980)
+        self.assert_first("host-blocked", trace)
+        self.assertIn("_recv", self.evidence("host-blocked", trace))
+
     def test_short_waits_are_launches(self):
         """300 us between two kernels: locks are taken for each launch."""
         trace = self.loop("<built-in method acquire of _thread.lock object at 0x7f3a>", gap=300)

@@ -46,6 +46,22 @@ class Header(Verdict):
         self.assertEqual(facts["work_busy_percentage"], 100)
         self.assertEqual(facts["before_gpu_ns"], 5_000_000_000)
 
+    def test_clocks_of_machines_are_no_wall_time(self):
+        """Two ranks of 100 ms, merged; the clock of one is 10 s ahead, which their all-reduces tell."""
+        def rank(number, ahead_s):
+            trace = Trace(rank=number, world=2, process=100 + number,
+                          base_ns=1_700_000_000_000_000_000 + ahead_s * 1_000_000_000)
+            for i in range(20):
+                trace.kernel("gemm", 5000 * i + 20, 3900)
+                trace.collective("allreduce", 5000 * i + 3930, 1000, [0, 1], number=i)
+            return trace
+        for ahead_s in (10, 0):
+            path = self.folder / f"{ahead_s}.rpd"
+            self.run_sonde("merge", *self.write(rank(0, 0), rank(1, ahead_s)), "-o", path)
+            answer = self.ask("check", path)
+            told = [note for note in answer["notes"] if note.startswith("the clocks of the ranks differ by 10.0 s")]
+            self.assertEqual(len(told), 1 if ahead_s else 0)
+
     def test_an_empty_trace_has_no_header(self):
         answer = self.ask("check", Trace())
         self.assertEqual(answer["check"], [])
@@ -61,12 +77,14 @@ class WarmUp(Verdict):
         self.assertNotIn("launch-bound", self.findings(slow))
 
     def test_the_header_is_about_the_whole_program(self):
-        """Two steps of 3 ms and three of 1 ms, each with 0.1 ms without work at both ends: 8 of 9 ms are
-        work, and 0.1 ms was before it."""
+        """Two steps of 3 ms, in which kernels are tried out, and three of 1 ms, each with 0.1 ms without work
+        at both ends: 8 of 9 ms are work, and 0.1 ms was before it."""
         trace, at = Trace(), 0
         for number, lasts in enumerate((3000, 3000, 1000, 1000, 1000)):
             trace.step(number, at, lasts)
-            trace.kernel("k", at + 100, lasts - 200)
+            if lasts == 3000:
+                trace.kernel("candidate", at + 100, 2000)
+            trace.kernel("k", at + lasts - 900, 800)
             at += lasts
         facts = self.ask("check", trace)["check_facts"]
         self.assertEqual((facts["warm_up_steps"], facts["wall_ns"], facts["before_gpu_ns"]),
@@ -91,6 +109,61 @@ class WarmUp(Verdict):
             return trace
         for warm_up in (2, 0):
             self.assertEqual(self.ask("check", job(warm_up))["check_facts"]["warm_up_steps"], warm_up)
+
+    def warm_up_of(self, *traces):
+        return self.ask("check", *traces)["check_facts"]["warm_up_steps"]
+
+    def test_a_longer_prompt_is_work(self):
+        """A server reads a prompt for 480 ms, then writes 60 words in 4.8 ms each, by the same kernels; it has
+        no markers. Those of other names are no warm-up, either."""
+        trace, at = Trace(), 0
+        for word in range(61):
+            for layer in range(12):
+                lasts = 400 if word else 40_000
+                trace.kernel(f"layer{layer}", at + 20, lasts)
+                at += lasts + 20
+        self.assertEqual(self.warm_up_of(trace), 0)
+        named, at = Trace(), 0
+        for i in range(40):
+            lasts, name, kernel = (20_000, "execute_", "decode") if i > 4 else (200_000, "execute_context_", "prefill")
+            named.range(f"{name}{i}", at, lasts)
+            named.kernel(kernel, at + 100, lasts - 200, launched=at + 20)
+            at += lasts
+        self.assertEqual(self.warm_up_of(named), 0)
+
+    def test_what_comes_again_is_no_warm_up(self):
+        """Every fourth step, from the first on, reports for 15 ms to a server."""
+        trace, at = Trace(), 0
+        for i in range(12):
+            lasts = 10_000 if i % 4 else 25_000
+            trace.step(i, at, lasts)
+            trace.kernel("k", at + 50, 9800, launched=at + 20)
+            at += lasts
+        self.assertEqual(self.warm_up_of(trace), 0)
+
+    def test_the_warm_up_of_one_rank_is_that_of_all(self):
+        """Rank 0 compiles for 3 s in its first step. The host of rank 1 runs ahead, so that its first step is
+        short, and its GPU waits in the first all-reduce."""
+        def rank(number):
+            trace = Trace(rank=number, world=2, process=100 + number)
+            host = 0
+            for i in range(30):
+                lasts = 10_000 if i else (3_001_000, 1000)[number]
+                trace.step(i, host, lasts)
+                launched = host + (3_000_000 if number == i == 0 else 30)
+                ready = 3_001_000 + 10_000 * i
+                begin = ready if i else launched + 5
+                trace.kernel("gemm", begin, 9000 if i else 700, launched=launched)
+                reduce = begin + (9005 if i else 705)
+                trace.collective("allreduce", reduce, ready + (9900 if i else 800) - reduce, [0, 1],
+                                 launched=launched + 10, number=i)
+                host += lasts
+            return trace
+        answer = self.ask("check", rank(0), rank(1))
+        self.assertEqual(answer["check_facts"]["warm_up_steps"], 2)
+        self.assertLess(answer["check_facts"]["communication_percentage"], 12)
+        exposed = self.findings(rank(0), rank(1))["exposed-communication"]
+        self.assertLess(exposed["cost_ns"], 60_000_000)  # 0.9 ms of each of 29 steps, on both ranks
 
     def test_without_a_gpu_there_is_no_warm_up(self):
         """Two steps of 50 ms and ten of 1 ms, of a program whose work is all on the CPU."""

@@ -163,6 +163,24 @@ class CriticalPath(Verdict):
         found = self.path(trace)
         self.assertEqual((found["gemm"], found.get("cudaMemcpy")), (1010, None))
 
+    def test_a_copy_from_pageable_memory_waits_for_what_was_before_it(self):
+        """Its call returns 40 us before the copy is over, when the program may use its memory again: the kernel
+        before it in the stream was waited for."""
+        trace = Trace()
+        for i in range(20):
+            at = i * 10_700
+            trace.step(i, at, 10_700)
+            trace.kernel("train", at + 30, 10_000, launched=at + 10)
+            trace.copy("pageable", at + 10_040, 500, 6_000_000, launched=at + 100, call_lasts=10_400)
+        found = self.path(trace)
+        self.assertGreater(found["train"], 19 * 9900)
+        small = Trace()  # kept by the driver: the call returns at once
+        small.kernel("train", 30, 10_000, launched=10)
+        small.copy("pageable", 10_040, 5, 4096, launched=100, call_lasts=20)
+        small.operator("work", at=0, lasts=20_300)
+        small.kernel("next", at=20_200, lasts=10, launched=20_190)
+        self.assertNotIn("train", self.path(small))
+
     def test_a_copy_to_pageable_memory_is_awaited(self):
         """PyTorch's .cpu(): the call is cudaMemcpyAsync and returns 5 us after its copy, which
         waited a second for the kernel."""

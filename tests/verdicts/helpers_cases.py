@@ -43,6 +43,32 @@ class CopyingThread(Verdict):
             trace.range(LOADER, at + 4200, 5700, thread=55)
         self.assert_first("data-loading", trace)
 
+    def test_copies_in_the_gap_are_nobodys_delay(self):
+        """Of 12 ms the main thread, which launches the kernel, works for 6 when it is over. Another waits for
+        the next batch, and copies it in four parts."""
+        trace = Trace()
+        for i in range(20):
+            at = i * 12_000
+            trace.kernel("train", at + 20, 5900, launched=at + 10)
+            trace.python("train.py(30): tokenize", at + 100, 11_800)
+            for part in range(4):
+                trace.python("threading.py(320): wait", at + 5500 + part * 1500, 1400, thread=9)
+                trace.copy("h2d", at + 6950 + part * 1500, 40, 1 << 20, launched=at + 6930 + part * 1500,
+                           stream=9, thread=9)
+        self.assert_first("host-work", trace)
+        self.assertIn("tokenize", self.ask("check", trace)["check_remarks"][0])
+
+    def test_the_thread_that_copies_may_be_what_is_waited_for(self):
+        """The main thread waits in a queue for the batch that the other prepares and copies."""
+        trace = Trace()
+        for i in range(20):
+            at = i * 12_000
+            trace.kernel("train", at + 20, 5900, launched=at + 10)
+            trace.python("queue.py(154): get", at + 5000, 6950)
+            trace.python("load.py(7): decode", at + 5000, 6850, thread=9)
+            trace.copy("h2d", at + 11_900, 40, 1 << 20, launched=at + 11_880, stream=9, thread=9)
+        self.assert_first("host-work", trace)
+        self.assertIn("decode", self.ask("check", trace)["check_remarks"][0])
 
     def test_who_waits_for_the_data_is_not_who_copies_them(self):
         """The main thread is in the loader for 6 of 10 ms, and launches the kernel when it has the data; the

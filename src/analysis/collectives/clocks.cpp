@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "analysis/collectives/collectives.h"
 #include "analysis/quantile.h"
@@ -251,6 +252,25 @@ void put_on_one_clock(const Collectives& all, Matched& matched) {
     instance.uncertainty_ns = uncertainty_of(all, matched, instance);
     find_last(all, matched, instance);
   }
+}
+
+std::vector<int64_t> clock_offsets(const trace::Trace& trace) {
+  std::vector<int64_t> offsets(trace.processes.size(), 0);
+  const Collectives all = find_collectives(std::span(&trace, 1));
+  if (all.members.size() < 2) return offsets;
+  const Matched matched = match_collectives(all);
+  std::set<int32_t> known;
+  for (size_t member = 0; member < all.members.size(); ++member) {
+    const int32_t process = all.members[member].process;
+    const ClockGroup& clock = matched.clocks[matched.clock_of[member]];
+    const int64_t offset_ns = matched.offset_ns[member];
+    // A process has one clock, that of the first of its GPUs.
+    if (process == trace::kNone || !known.insert(process).second) continue;
+    // Clocks that agree as well as can be known are left as they are.
+    if (std::abs(offset_ns) <= clock.uncertainty_ns) continue;
+    offsets[static_cast<size_t>(process)] = offset_ns;
+  }
+  return offsets;
 }
 
 }  // namespace sonde::analysis

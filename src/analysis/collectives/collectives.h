@@ -116,6 +116,10 @@ std::vector<std::pair<size_t, size_t>> align_rows(const Collectives& all, std::s
 // Solves offset_ns, clocks and what follows from them (clocks.cpp). Needs parts.
 void put_on_one_clock(const Collectives& all, Matched& matched);
 
+// By process of a trace: how far its clock is ahead of that of the first rank with which it shares
+// collectives; 0 if that is less than can be known. Clocks of different machines do not agree.
+std::vector<int64_t> clock_offsets(const trace::Trace& trace);
+
 // By collective: whether part of its time may be an unknown wait for others, because the other
 // ranks are missing, not matched, or not on one clock.
 std::vector<bool> may_hide_waits(const Collectives& all, const Matched& matched);

@@ -26,10 +26,6 @@ struct WallParts {
 };
 WallParts wall_parts(const trace::Trace& trace);
 
-// How far the clock of each process is ahead of that of the first rank with which it shares
-// collectives, so that clocks of different machines do not make a file longer (match.cpp).
-std::vector<int64_t> clock_offsets(const trace::Trace& trace);
-
 constexpr size_t kFewestSteps = 3;  // that have a median
 
 // Steps of the process that has most; nullopt for fewer than kFewestSteps.

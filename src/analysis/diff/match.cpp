@@ -3,7 +3,6 @@
 #include <numeric>
 #include <set>
 
-#include "analysis/collectives/collectives.h"
 #include "analysis/diff/diff.h"
 #include "analysis/step_pace.h"
 #include "trace/steps.h"
@@ -57,6 +56,7 @@ std::map<std::string, Company> companies(const trace::Trace& trace,
   std::map<NameId, Seen> seen;
   std::vector<bool> is_own(trace.names.size(), false);
   for (size_t i = 0; i < trace.names.size(); ++i) is_own[i] = other.count(trace.names[i]) == 0;
+  constexpr size_t kNobody = ~size_t{0};
   std::vector<size_t> last(trace.queues.size(), kNobody);  // operation of each queue
   for (size_t op = 0; op < trace.ops.size(); ++op) {
     const NameId name = trace.label(op);
@@ -150,25 +150,6 @@ std::vector<Renamed> renamed_kernels(const trace::Trace& a, const trace::Trace& 
     return std::max(x.a_ns, x.b_ns) > std::max(y.a_ns, y.b_ns);
   });
   return renamed;
-}
-
-std::vector<int64_t> clock_offsets(const trace::Trace& trace) {
-  std::vector<int64_t> offsets(trace.processes.size(), 0);
-  const Collectives all = find_collectives(std::span(&trace, 1));
-  if (all.members.size() < 2) return offsets;
-  const Matched matched = match_collectives(all);
-  std::set<int32_t> known;
-  for (size_t member = 0; member < all.members.size(); ++member) {
-    const int32_t process = all.members[member].process;
-    const ClockGroup& clock = matched.clocks[matched.clock_of[member]];
-    const int64_t offset_ns = matched.offset_ns[member];
-    // A process has one clock, that of the first of its GPUs.
-    if (process == trace::kNone || !known.insert(process).second) continue;
-    // Clocks that agree as well as can be known are left as they are.
-    if (std::abs(offset_ns) <= clock.uncertainty_ns) continue;
-    offsets[static_cast<size_t>(process)] = offset_ns;
-  }
-  return offsets;
 }
 
 }  // namespace sonde::analysis

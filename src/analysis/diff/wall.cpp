@@ -2,6 +2,7 @@
 #include <queue>
 #include <tuple>
 
+#include "analysis/collectives/collectives.h"
 #include "analysis/diff/diff.h"
 #include "trace/host_work.h"
 

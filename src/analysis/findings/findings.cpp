@@ -233,8 +233,11 @@ std::string findings_definition() {
       "rule does not say what could be saved. Where a process has several GPUs, what all findings "
       "about idle time could save is at most what the GPU with most work is idle, for each of "
       "them. If a trace has steps and the first of them, at most ten, take more than 1.5 times the "
-      "median, what they launched is warm-up and is left out; more are a part of their own, and the "
-      "warm-up is looked for in that; --from, --to and --window are taken literally. A "
+      "median, what they launched is warm-up and is left out, in all processes that communicate; "
+      "not if the steps behind them have other names, as many steps later, and at least two, take "
+      "as long, or half of the longer time went into kernels that later steps have, too; more "
+      "than ten are a part of their own, and the warm-up is looked for in that; --from, --to and "
+      "--window are taken literally. A "
       "GPU that worked for less than a hundredth of the busiest's time is named as hardly used, "
       "and its idle time is no finding.\n\n";
   for (const Rule* rule : all_rules()) {

@@ -54,8 +54,13 @@ struct Pace {
   };
   std::optional<Whole> whole;
 };
-// Takes out what warm-up steps launched, if the trace has steps and no window chose its operations.
-Pace leave_out_warm_up(trace::Trace& trace);
+// Takes out what warm-up steps launched, of each trace that has steps and no window that chose its
+// operations. Ranks of a job wait for each other, so a step that is one's warm-up is taken out of
+// all. `traces` are those of one question; the paces are by trace.
+std::vector<Pace> leave_out_warm_up(std::span<trace::Trace> traces);
+Pace leave_out_warm_up(trace::Trace& trace);  // of one
+// Of a trace with operations, before some are taken out.
+Pace::Whole whole_of(const trace::Trace& trace);
 
 // The findings of traces, one for each file: those that could save at least `least_percentage` of
 // the time, the largest saving first. No time is counted for two findings, so that savings never

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "analysis/findings/rules.h"
+#include "analysis/time/work_launchers.h"
 #include "base/strings.h"
 #include "trace/host_work.h"
 
@@ -106,45 +107,6 @@ int64_t middle_of(const Evidence& evidence) {
   return start_ns + (end_ns - start_ns) / 2;
 }
 
-// Who launches the work that GPUs wait for. A copy of a thread that launches nothing but copies is
-// made ahead: what counts is the next kernel of the GPU.
-class WorkLaunchers {
- public:
-  explicit WorkLaunchers(const trace::Trace& trace)
-      : trace_(trace), launches_work_(trace.threads.size(), false), next_(trace.ops.size(), kNone) {
-    std::map<int64_t, Row> next;  // by GPU
-    for (size_t op = trace.ops.size(); op-- > 0;) {
-      Row& of_gpu = next.try_emplace(trace.ops.gpu[op], kNone).first->second;
-      next_[op] = of_gpu;
-      if (!is_work(op)) continue;
-      of_gpu = static_cast<Row>(op);
-      if (thread_of(op) != kNone) launches_work_[static_cast<size_t>(thread_of(op))] = true;
-    }
-  }
-  // The thread; kNone if it is not known.
-  Row of(Row op) const {
-    if (op == kNone) return kNone;
-    const Row thread = thread_of(static_cast<size_t>(op));
-    const bool is_ahead = thread != kNone && !launches_work_[static_cast<size_t>(thread)];
-    const Row next = next_[static_cast<size_t>(op)];
-    return is_ahead && next != kNone ? thread_of(static_cast<size_t>(next)) : thread;
-  }
-
- private:
-  bool is_work(size_t op) const {
-    const trace::Category category = trace_.ops.category[op];
-    return category != trace::Category::kCopy && category != trace::Category::kMemset;
-  }
-  Row thread_of(size_t op) const {
-    const Row api = trace_.ops.api[op];
-    return api == kNone ? kNone : static_cast<Row>(trace_.apis.thread[static_cast<size_t>(api)]);
-  }
-
-  const trace::Trace& trace_;
-  std::vector<bool> launches_work_;  // by thread
-  std::vector<Row> next_;            // by operation: the GPU's next that is work
-};
-
 // The idle time of each GPU by the thread that launched what ended it or, if that is not known,
 // what came before; kNone: neither is known.
 std::map<std::pair<int64_t, Row>, IntervalSet> idle_by_launcher(const Evidence& evidence,
@@ -154,8 +116,8 @@ std::map<std::pair<int64_t, Row>, IntervalSet> idle_by_launcher(const Evidence& 
   std::map<std::pair<int64_t, Row>, IntervalSet> idle;
   for (const Gap& gap : gaps) {
     if (gap.reason == IdleReason::kCopy || !evidence.gpus.contains(gap.gpu)) continue;
-    const Row next = launchers.of(gap.next);
-    const Row thread = next != kNone ? next : launchers.of(gap.previous);
+    const Row next = launchers.thread_of(launchers.awaited(gap.next));
+    const Row thread = next != kNone ? next : launchers.thread_of(launchers.awaited(gap.previous));
     idle[{gap.gpu, thread}].push_back(gap.time);
   }
   return idle;

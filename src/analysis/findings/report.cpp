@@ -5,13 +5,10 @@
 #include <map>
 
 #include "analysis/analysis.h"
+#include "analysis/collectives/collectives.h"
 #include "analysis/findings/rules.h"
-#include "analysis/quantile.h"
 #include "analysis/stacks/sample_totals.h"
-#include "analysis/step_pace.h"
 #include "analysis/totals.h"
-#include "trace/keep_ops.h"
-#include "trace/steps.h"
 
 namespace sonde::analysis {
 namespace {
@@ -20,10 +17,6 @@ using namespace report::columns;
 using report::Section;
 using trace::Category;
 using trace::Interval;
-
-constexpr size_t kFewSteps = 5;  // too few to tell which are slower than the others
-constexpr double kWarmUp = 1.5;  // of the median
-constexpr size_t kMostWarmUp = 10;
 
 // Sums over traces and GPUs.
 struct Overview {
@@ -38,17 +31,6 @@ struct Overview {
   std::string hardly_used;            // "GPU 1, GPU 3"
   trace::CpuTime cpu_time;
 };
-
-Pace::Whole whole_of(const trace::Trace& trace) {
-  Pace::Whole whole;
-  whole.extent = *trace.program;
-  whole.first_op_ns = trace.ops.start_ns.front();
-  for (const auto& [id, gpu] : gpu_times(trace)) {
-    whole.busy_ns += busy_ns(gpu);
-    ++whole.gpus;
-  }
-  return whole;
-}
 
 void add_gpus(const trace::Trace& trace, Overview& overview) {
   const auto used = used_gpus(trace);
@@ -186,6 +168,20 @@ std::string outside_text(const Overview& overview) {
       overview.has_warm_up ? ", without the warm-up" : "", 100 * part, time_text(overview.wall_ns));
 }
 
+// Clocks of machines may be far apart in a merged file.
+std::string machines_text(const trace::Trace& trace, int64_t wall_ns) {
+  constexpr int64_t kOfWall = 100;  // a hundredth is worth a word
+  const std::vector<int64_t> offsets = clock_offsets(trace);
+  if (offsets.size() < 2) return "";
+  const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
+  if ((*most - *least) * kOfWall <= wall_ns) return "";
+  return fmt::format(
+      "the clocks of the ranks differ by {}, as the ends of their collectives show: wall time, and "
+      "what the program did before and after the GPUs' work, are wrong by as much. Give sonde check "
+      "the files of the ranks, not one merged from them",
+      time_text(*most - *least));
+}
+
 // Names also the causes that cost little, for readers who look for one.
 std::string left_out_text(std::span<const Finding> findings) {
   std::string text = "too small to list, with what they could save:";
@@ -196,73 +192,7 @@ std::string left_out_text(std::span<const Finding> findings) {
   return text + " (--least 0 lists all)";
 }
 
-std::vector<int64_t> lengths_of(std::span<const trace::Step> steps) {
-  std::vector<int64_t> lengths;
-  for (const trace::Step& step : steps) lengths.push_back(step.time.end_ns - step.time.start_ns);
-  return lengths;
-}
-
-// How many of a process's first steps are slower than the others.
-size_t warm_up_of(std::span<const trace::Step> steps) {
-  while (steps.size() >= kFewSteps) {
-    std::vector<int64_t> lengths = lengths_of(steps);
-    const double most_ns = kWarmUp * static_cast<double>(median(lengths));
-    size_t slow = 0;
-    while (static_cast<double>(steps[slow].time.end_ns - steps[slow].time.start_ns) > most_ns) {
-      ++slow;
-    }
-    if (slow <= kMostWarmUp) return slow;
-    steps = steps.first(slow);  // a part of its own, such as the training before an evaluation
-  }
-  return 0;
-}
-
 }  // namespace
-
-Pace leave_out_warm_up(trace::Trace& trace) {
-  auto found = trace::find_steps(trace, "");
-  Pace pace;
-  if (!found.ok() || found->steps.empty()) return pace;
-  std::vector<trace::Step>& steps = found->steps;
-  if (trace.window) {
-    std::erase_if(steps, [&](const trace::Step& step) {
-      return step.time.start_ns < trace.window->start_ns || step.time.end_ns > trace.window->end_ns;
-    });
-  }
-  pace.of_device = found->of_device;
-  // Operations that no step launched belong to the steps that they run in.
-  const std::vector<trace::Row> step_of = trace::step_of_ops(trace, *found);
-  const std::vector<int64_t> gpu_ns = gpu_time_of_steps(trace, step_of, steps.size());
-  std::vector<bool> is_steady(steps.size(), true);
-  for (size_t first = 0, end = 0; first < steps.size(); first = end) {
-    while (end < steps.size() && steps[end].process == steps[first].process) ++end;
-    const auto of_process = std::span(steps).subspan(first, end - first);
-    const size_t warm_up = warm_up_of(of_process);
-    std::fill_n(is_steady.begin() + static_cast<std::ptrdiff_t>(first), warm_up, false);
-    pace.steps += static_cast<int64_t>(end - first);
-    pace.warm_up += static_cast<int64_t>(warm_up);
-    const auto gpu = std::span(gpu_ns).subspan(first, end - first);
-    const StepPace of_steps = step_pace(lengths_of(of_process), {gpu.begin(), gpu.end()});
-    pace.step_ns = std::max(pace.step_ns, of_steps.ns);
-    pace.host_runs_ahead |= of_steps.host_runs_ahead;
-  }
-  // Only operations are left out, so a program without a GPU is analysed as a whole.
-  if (trace.window || trace.ops.size() == 0) pace.warm_up = 0;
-  if (pace.warm_up == 0) return pace;
-  std::vector<bool> kept(trace.ops.size(), false);
-  int64_t from_ns = std::numeric_limits<int64_t>::max();
-  for (size_t op = 0; op < kept.size(); ++op) {
-    if (step_of[op] == kNone || !is_steady[static_cast<size_t>(step_of[op])]) continue;
-    kept[op] = true;
-    from_ns = std::min(from_ns, trace.ops.start_ns[op]);
-  }
-  for (size_t op = 0; op < kept.size(); ++op) {
-    if (step_of[op] == kNone) kept[op] = trace.ops.start_ns[op] >= from_ns;
-  }
-  pace.whole = whole_of(trace);
-  trace::keep_ops(trace, kept);
-  return pace;
-}
 
 report::Report findings_report(std::span<const trace::Trace> traces, std::span<const Pace> paces,
                                std::span<const Finding> findings,
@@ -298,7 +228,10 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   }
   if (!left_out.empty()) report.notes.push_back(left_out_text(left_out));
   std::vector<std::string> notes = {outside_text(overview)};
-  for (const trace::Trace& trace : traces) notes.push_back(clocks_text(trace));
+  for (const trace::Trace& trace : traces) {
+    notes.push_back(machines_text(trace, overview.wall_ns));
+    notes.push_back(clocks_text(trace));
+  }
   for (std::string& note : notes) {
     if (!note.empty()) report.notes.push_back(std::move(note));
   }

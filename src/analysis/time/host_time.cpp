@@ -24,7 +24,7 @@ std::string text_of(const trace::Trace& trace, const HostDeed& deed) {
 }
 
 HostTime::HostTime(const trace::Trace& trace)
-    : trace_(trace), parts_(trace.threads.size()), waits_(trace.threads.size()) {
+    : trace_(trace), launchers_(trace), parts_(trace.threads.size()), waits_(trace.threads.size()) {
   find_purposes();
   find_waits();
   trace::visit_innermost(
@@ -43,13 +43,11 @@ void HostTime::find_purposes() {
   for (size_t i = 0; i < work_.size(); ++i) {
     const Row parent = parent_[i];
     const auto up = static_cast<size_t>(parent);
-    if (parent != kNone && trace::has_a_purpose(work_[up])) {
-      work_[i] = work_[up];
-      named_[i] = named_[up];
-    } else {
-      work_[i] = trace::host_work_of(trace_.apis.kind[i], trace_.names[trace_.apis.label[i]]);
-      named_[i] = static_cast<Row>(i);
-    }
+    work_[i] = trace::host_work_of(trace_.apis.kind[i], trace_.names[trace_.apis.label[i]]);
+    named_[i] = static_cast<Row>(i);
+    if (parent == kNone || !trace::is_part_of(work_[i], work_[up])) continue;
+    work_[i] = work_[up];
+    named_[i] = named_[up];
   }
 }
 
@@ -67,12 +65,6 @@ void HostTime::find_waits() {
     if (!blocks && !is_sync[apis.name[i]]) continue;
     extend(waits_[apis.thread[i]], {apis.start_ns[i], apis.end_ns[i]});
   }
-}
-
-std::optional<uint32_t> HostTime::launcher_of(Row op) const {
-  const Row api = op == kNone ? kNone : trace_.ops.api[static_cast<size_t>(op)];
-  if (api == kNone) return std::nullopt;
-  return trace_.apis.thread[static_cast<size_t>(api)];
 }
 
 std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
@@ -99,26 +91,34 @@ std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
   return found;
 }
 
+bool HostTime::is_of_process(Row thread, Row of) const {
+  return trace_.threads[static_cast<size_t>(thread)].process ==
+         trace_.threads[static_cast<size_t>(of)].process;
+}
+
 std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval time) const {
   const auto sum_of = [](const std::vector<HostDeed>& deeds, auto counts) {
     int64_t sum_ns = 0;
     for (const HostDeed& deed : deeds) sum_ns += counts(deed.work) ? deed.time_ns : 0;
     return sum_ns;
   };
-  const auto thread = launcher_of(second), other = launcher_of(first);
-  if (!thread) return {};
-  const int64_t half_ns = (time.end_ns - time.start_ns) / 2;
-  std::vector<HostDeed> found = deeds_in(*thread, time);
   const auto is_nothing = [](HostWork work) {
     return work == HostWork::kNothing || work == HostWork::kBlocked;
   };
-  const bool is_of_another =
-      other && other != thread && trace_.threads[*other].process == trace_.threads[*thread].process;
-  if (!is_of_another || sum_of(found, is_nothing) <= half_ns) return found;
-  std::vector<HostDeed> deeds = deeds_in(*other, time);
-  const int64_t something_ns =
-      sum_of(deeds, [&](HostWork work) { return !is_nothing(work) && work != HostWork::kWaiting; });
-  return something_ns > half_ns ? deeds : found;
+  const auto is_something = [&](HostWork work) {
+    return !is_nothing(work) && work != HostWork::kWaiting;
+  };
+  const Row thread = launchers_.thread_of(launchers_.awaited(second));
+  if (thread == kNone) return {};
+  const int64_t half_ns = (time.end_ns - time.start_ns) / 2;
+  std::vector<HostDeed> found = deeds_in(static_cast<uint32_t>(thread), time);
+  if (sum_of(found, is_nothing) <= half_ns) return found;
+  for (const Row other : {launchers_.thread_of(second), launchers_.thread_of(first)}) {
+    if (other == kNone || other == thread || !is_of_process(other, thread)) continue;
+    std::vector<HostDeed> deeds = deeds_in(static_cast<uint32_t>(other), time);
+    if (sum_of(deeds, is_something) > half_ns) return deeds;
+  }
+  return found;
 }
 
 HostDeed HostTime::longest_deed_between(Row first, Row second, Interval time) const {
@@ -199,8 +199,10 @@ HostDeed HostTime::function_of_half(Row launch, Interval time) const {
 
 HostDeed HostTime::main_deed_between(Row first, Row second, Interval time) const {
   const HostDeed longest = longest_deed_between(first, second, time);
-  if (!launcher_of(second) || longest.time_ns >= (time.end_ns - time.start_ns) / 2) return longest;
-  const HostDeed around = function_of_half(trace_.ops.api[static_cast<size_t>(second)], time);
+  const Row awaited = launchers_.awaited(second);
+  if (launchers_.thread_of(awaited) == kNone) return longest;
+  if (longest.time_ns >= (time.end_ns - time.start_ns) / 2) return longest;
+  const HostDeed around = function_of_half(trace_.ops.api[static_cast<size_t>(awaited)], time);
   return around.time_ns != 0 ? around : longest;
 }
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/time/work_launchers.h"
 #include "trace/host_work.h"
 #include "trace/trace.h"
 
@@ -31,10 +31,11 @@ class HostTime {
 
   // What a thread did in a time, without order; the lengths add up to that of the time.
   std::vector<HostDeed> deeds_in(uint32_t thread, trace::Interval time) const;
-  // The same between two operations, of the thread that launched the second. If it did nothing or
-  // was blocked for half of the time, and the thread that launched the first did something for half
-  // of it, of that one: a backward pass has its own thread, which begins when the other has
-  // prepared it. An operation may be kNone; one with an unknown launch counts as none.
+  // The same between two operations, of the thread that launched the second, or what that was made
+  // ahead for (WorkLaunchers). If it did nothing or was blocked for half of the time, and another
+  // that launched the second or the first did something for half of it, of that one: a backward
+  // pass has its own thread, which begins when the other has prepared it. An operation may be
+  // kNone; one with an unknown launch counts as none.
   std::vector<HostDeed> deeds_between(trace::Row first, trace::Row second,
                                       trace::Interval time) const;
   // The longest of these. Calls that share a purpose, such as freeing and allocating, count as one.
@@ -42,6 +43,7 @@ class HostTime {
   // was for half of it or more, with all that it called; of several the one that it was in least.
   // A function that goes on until the launch does not count: it is the loop around all this.
   HostDeed main_deed_between(trace::Row first, trace::Row second, trace::Interval time) const;
+  const WorkLaunchers& launchers() const { return launchers_; }
   // The times in which a thread was in calls that wait for a device; normalised.
   const trace::IntervalSet& waits_of(uint32_t thread) const { return waits_[thread]; }
 
@@ -55,9 +57,10 @@ class HostTime {
   HostDeed function_of_half(trace::Row launch, trace::Interval time) const;
   void find_purposes();
   void find_waits();
-  std::optional<uint32_t> launcher_of(trace::Row op) const;
+  bool is_of_process(trace::Row thread, trace::Row of) const;
 
   const trace::Trace& trace_;
+  WorkLaunchers launchers_;
   std::vector<trace::HostWork> work_;     // by call
   std::vector<trace::Row> named_;         // by call: the call whose name says what it does
   std::vector<trace::Row> parent_;        // by call: the innermost that it lies in, or kNone

@@ -86,7 +86,7 @@ class Reasons {
     const Row api = trace_.ops.api[static_cast<size_t>(gap.next)];
     gap.reason = IdleReason::kUnlinked;
     if (api == kNone) return gaps.push_back(gap);
-    const uint32_t thread = apis.thread[static_cast<size_t>(api)];
+    const Row thread = host_.launchers().thread_of(host_.launchers().awaited(gap.next));
     const int64_t launched_ns = apis.start_ns[static_cast<size_t>(api)];
     if (launched_ns >= gap.time.start_ns) {
       add_late(gap, launched_ns, thread, gaps);
@@ -149,8 +149,10 @@ class Reasons {
   }
 
   // From the start of the gap until the launch.
-  void add_late(Gap gap, int64_t launched_ns, uint32_t thread, std::vector<Gap>& gaps) const {
-    const IntervalSet& waits = host_.waits_of(thread);
+  void add_late(Gap gap, int64_t launched_ns, Row thread, std::vector<Gap>& gaps) const {
+    const IntervalSet none;
+    const IntervalSet& waits =
+        thread == kNone ? none : host_.waits_of(static_cast<uint32_t>(thread));
     auto wait = std::partition_point(waits.begin(), waits.end(), [&](const Interval& one) {
       return one.end_ns <= gap.time.start_ns;
     });

@@ -36,13 +36,12 @@ Result<int> run(const Arguments& arguments) {
   trace::Request request = analysis::findings_needs();
   choice.apply(request);
   std::vector<trace::Trace> traces;
-  std::vector<analysis::Pace> paces;
   for (const std::string& path : arguments.positionals()) {
     SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
                                                       window_text(arguments)));
-    paces.push_back(analysis::leave_out_warm_up(trace));
     traces.push_back(std::move(trace));
   }
+  const std::vector<analysis::Pace> paces = analysis::leave_out_warm_up(traces);
   auto all = analysis::all_findings_of(traces);  // the largest saving first
   const auto is_large = [&](const auto& finding) {
     return finding.saving_ns != 0 && finding.saving_percentage() >= least;
