@@ -79,8 +79,8 @@ hsa_status_t free(void* pointer) {
 
 extern "C" {
 
-__attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table, uint64_t, uint64_t,
-                                                   const char* const*) {
+// Called by libsoftgpu-hsa.so (driver/hsa_tool/).
+__attribute__((visibility("default"))) bool softgpu_on_load(HsaApiTable* table) {
   using namespace softgpu;
   if (quarantine() == nullptr) return true;
   CoreApiTable& core = *table->core_;
@@ -93,6 +93,4 @@ __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table, uint64_t,
   core.hsa_memory_free_fn = softgpu::free;
   return true;
 }
-
-__attribute__((visibility("default"))) void OnUnload() {}
 }

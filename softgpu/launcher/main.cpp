@@ -68,8 +68,10 @@ Status begin_log(const std::string& path) {
 }
 
 // With memory checks, each buffer has pages of its own, separated by guard pages, and the library
-// is a tool of the HSA runtime: the innermost, so that it sees each free when it happens.
+// is told of by a tool of the HSA runtime: the innermost, so that it sees each free when it
+// happens.
 std::string check_environment(const std::string& library) {
+  const auto tool = std::filesystem::path(library).parent_path() / "libsoftgpu-hsa.so";
   const auto given = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
@@ -78,7 +80,7 @@ std::string check_environment(const std::string& library) {
   if (given("HSA_SVM_GUARD_PAGES").empty())
     additions += "\x1fHSA_SVM_GUARD_PAGES=" + std::to_string(kGuardPages);
   const std::string tools = given("HSA_TOOLS_LIB");
-  return additions + "\x1fHSA_TOOLS_LIB=" + library + (tools.empty() ? "" : " " + tools);
+  return additions + "\x1fHSA_TOOLS_LIB=" + tool.string() + (tools.empty() ? "" : " " + tools);
 }
 
 // Creates a file that all processes append to; an existing one is never overwritten.

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Checks the libraries that are loaded into traced programs: check_libraries.py BUILD_FOLDER.
 
-Each needs nothing but libc (PyTorch's also libtorch), no symbol of glibc newer than 2.28 (PyTorch's
-those of libtorch), exports only what its version script names, has at most 64 bytes of thread-local
+Each needs nothing but libc (PyTorch's also libtorch, the HSA runtime's tool what is preloaded), no symbol of
+glibc newer than 2.28 (PyTorch's those of libtorch), exports only what its version script names, has at most 64 bytes of thread-local
 storage and one initialiser of its own, and is never unloaded. The one that is preloaded is the agent and
 two backends, and may have what three may have; it is under 600 KB. One line per violation; exit 1 if there
 is any.
@@ -24,6 +24,7 @@ MAX_TLS_BYTES = 64
 MAX_PRELOADED_BYTES = 600_000  # of the file that is mapped; debug information is not
 MAX_INITIALISERS = 1  # and the compiler's own (frame_dummy)
 PRELOADED, PRELOADED_PARTS = "libsonde-agent.so", 3
+HSA_TOOL = "libsonde-hsa-tool.so"  # calls it
 
 
 def main(build):
@@ -43,6 +44,8 @@ def check(library):
     dynamic = readelf("-dW", library)
     needed = set(re.findall(r"\(NEEDED\)\s+Shared library: \[(.+)\]", dynamic))
     needed -= ALLOWED_NEEDED
+    if library.name == HSA_TOOL:
+        needed.discard(PRELOADED)
     if library.name == "libsonde-torch.so":
         needed = {name for name in needed if not ALLOWED_OF_TORCH.fullmatch(name)}
     if needed:
@@ -100,7 +103,7 @@ def allowed_exports(library):
     name = library.stem.removeprefix("libsonde-")
     if library.name == PRELOADED:
         return global_names((ROOT / "src/backends/preloaded.map").read_text())
-    folder = ROOT / "src" / "backends" / name
+    folder = ROOT / "src" / "backends" / name.replace("-", "_")
     return set().union(*(global_names(script.read_text()) for script in folder.glob("*.map")))
 
 

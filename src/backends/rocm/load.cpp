@@ -1,6 +1,6 @@
 // How this backend gets into the program: preloaded with the agent, for calls that a program makes
 // by the names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime
-// (HSA_TOOLS_LIB), which calls OnLoad within hsa_init(). HIP starts that runtime in its own first
+// (HSA_TOOLS_LIB: hsa_tool), which calls it within hsa_init(). HIP starts that runtime in its first
 // call, before it checks for callbacks; so no call is missed if HIP's callbacks report the calls.
 #include <stdlib.h>
 #include <string.h>
@@ -60,9 +60,8 @@ using namespace sonde;
 
 extern "C" {
 
-// HSA_AMD_TOOL_PRIORITY is not exported: it is for tools that are found without HSA_TOOLS_LIB.
-__attribute__((visibility("default"))) bool OnLoad(hsa::ApiTable* table, uint64_t, uint64_t,
-                                                   const char* const*) {
+__attribute__((visibility("default"))) bool sonde_hsa_on_load(hsa::ApiTable* table, uint64_t,
+                                                              uint64_t, const char* const*) {
   const ErrnoKeeper keep;
   if (!rocm::connect()) return true;
   rocm::take_hsa_tables(table);
@@ -73,7 +72,7 @@ __attribute__((visibility("default"))) bool OnLoad(hsa::ApiTable* table, uint64_
   return true;
 }
 
-__attribute__((visibility("default"))) void OnUnload() {
+__attribute__((visibility("default"))) void sonde_hsa_on_unload() {
   const ErrnoKeeper keep;
   if (rocm::g_hsa_reports_ops) hsa::unload();
 }

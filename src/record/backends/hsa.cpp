@@ -7,7 +7,7 @@ Backend hsa_backend() {
   return {"hsa",
           "kernels, copies and code objects of AMD GPUs (ROCm)",
           "libsonde-agent.so",
-          {"HSA_TOOLS_LIB~={lib}/libsonde-agent.so",
+          {"HSA_TOOLS_LIB~={lib}/libsonde-hsa-tool.so",
            "SONDE_REGISTER_NEXT?={env:ROCPROFILER_REGISTER_LIBRARY}",
            "ROCPROFILER_REGISTER_LIBRARY={lib}/libsonde-agent.so", "SONDE_ROCM+=hsa"},
           rocm_probe};

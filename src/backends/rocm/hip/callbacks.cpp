@@ -12,6 +12,7 @@
 #include "backends/rocm/hip/hip.h"
 #include "backends/rocm/hip/interpose.h"
 #include "base/errno_keeper.h"
+#include "base/loaded_function.h"
 
 namespace sonde::hip {
 namespace {
@@ -117,18 +118,26 @@ void* loaded_library() {
   for (const char* name : kNames) {
     if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
   }
-  return nullptr;
+  return find_loaded_library("/libamdhip64");
 }
 
 bool has_newer_data() {
-  constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6"};
-  for (const char* name : kNames) {
-    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+  struct Known {
+    const char* name;
+    bool is_newer;
+  };
+  constexpr Known kKnown[] = {{"libamdhip64.so.7", true},
+                              {"libamdhip64.so.6", true},
+                              {"libamdhip64.so.5", false},
+                              {"libamdhip64.so.4", false}};
+  for (const Known& known : kKnown) {
+    void* library = dlopen(known.name, RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) continue;
     dlclose(library);
-    return true;
+    return known.is_newer;
   }
-  return false;
+  const auto ours = reinterpret_cast<const void*>(has_newer_data);
+  return find_loaded_function("hipGetDevicePropertiesR0600", ours) != nullptr;
 }
 
 // In ROCm 5.2, a thread that is in a call keeps the callbacks that the call began with. Whether

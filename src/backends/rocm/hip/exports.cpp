@@ -8,6 +8,7 @@
 #include "backends/rocm/hip/hip.h"
 #include "backends/rocm/hip/interpose.h"
 #include "backends/rocm/hip/signatures.h"
+#include "base/loaded_function.h"
 
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -29,9 +30,10 @@ void* find_next(const char* name) {
   const ErrnoKeeper keep;
   void* symbol = dlsym(RTLD_NEXT, name);
   if (symbol != nullptr) return symbol;
-  // HIP may have been loaded with local scope.
-  void* library = loaded_library();
-  return library != nullptr ? dlsym(library, name) : nullptr;
+  void* library = loaded_library();  // to go through all that is loaded takes longer
+  if (library != nullptr) symbol = dlsym(library, name);
+  if (symbol != nullptr) return symbol;
+  return find_loaded_function(name, reinterpret_cast<const void*>(find_next));
 }
 
 template <Function Id, typename... A>

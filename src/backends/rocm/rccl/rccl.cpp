@@ -13,6 +13,7 @@
 #include "backends/rocm/entered.h"
 #include "backends/rocm/hsa/board_collectives.h"
 #include "base/errno_keeper.h"
+#include "base/loaded_function.h"
 
 namespace sonde::rocm {
 namespace {
@@ -239,49 +240,12 @@ void put(void** functions, size_t entries, uint32_t id, Function* function) {
   functions[id] = ours;
 }
 
-// The function that the loaded object at `path` defines or sees, unless it is ours.
-void* find_in(const char* path, const char* name) {
-  void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  void* symbol = dlsym(library, name);
-  dlclose(library);  // others keep it loaded
-  Dl_info theirs, ours;
-  const bool is_ours = symbol != nullptr && dladdr(symbol, &theirs) != 0 &&
-                       dladdr(g_next, &ours) != 0 && theirs.dli_fbase == ours.dli_fbase;
-  return is_ours ? nullptr : symbol;
-}
-
-struct Object {
-  int left;  // objects before it
-  char path[4096];
-};
-
-int copy_path(dl_phdr_info* info, size_t, void* data) {
-  auto* object = static_cast<Object*>(data);
-  if (object->left-- != 0) return 0;
-  snprintf(object->path, sizeof object->path, "%s", info->dlpi_name);
-  return 1;
-}
-
-// RCCL may have been loaded with local scope, or be part of another library, and so not be in the
-// global scope. The caller is a guess: a tail call hides it.
-void* find_next(const char* name, const void* caller) {
-  void* symbol = dlsym(RTLD_NEXT, name);
-  Dl_info place;
-  if (symbol == nullptr && dladdr(caller, &place) != 0) symbol = find_in(place.dli_fname, name);
-  for (int i = 0; symbol == nullptr; ++i) {
-    Object object = {i, ""};
-    if (dl_iterate_phdr(copy_path, &object) == 0) break;
-    if (object.path[0] != '\0') symbol = find_in(object.path, name);
-  }
-  return symbol;
-}
-
 // Called before a call by name: finds the next function.
 void find(uint32_t id, const void* caller) {
   if (__atomic_load_n(&g_next[kByName][id], __ATOMIC_ACQUIRE) != nullptr) return;
   const ErrnoKeeper keep;
-  __atomic_store_n(&g_next[kByName][id], find_next(name_of(id), caller), __ATOMIC_RELEASE);
+  __atomic_store_n(&g_next[kByName][id], find_loaded_function(name_of(id), g_next, caller),
+                   __ATOMIC_RELEASE);
 }
 
 }  // namespace
