@@ -177,6 +177,29 @@ Result<pid_t> HeldChild::release() {
   return pid_;
 }
 
+namespace {
+
+// A shell with job control gives each job a process group; other programs do not wait for a stopped
+// process, and nothing would let it go on.
+bool is_job_in_foreground(pid_t child) {
+  const pid_t group = ::getpgrp();
+  if (group == ::getsid(0) || ::getpgid(child) != group) return false;
+  const UniqueFd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  return terminal.valid() && ::tcgetpgrp(terminal.get()) == group;
+}
+
+}  // namespace
+
+pid_t take_ended(pid_t child, int& status) {
+  for (;;) {
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+    if (pid <= 0 || !WIFSTOPPED(status)) return pid;
+    if (pid != child || !is_job_in_foreground(child)) continue;
+    ::raise(SIGSTOP);
+    ::kill(child, SIGCONT);
+  }
+}
+
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
     // open() returns the lowest free number, which is this one.

@@ -74,6 +74,11 @@ class HeldChild {
   UniqueFd go_, failed_;
 };
 
+// Like waitpid(-1, &status, WNOHANG). Where `child` has stopped itself in the foreground of a shell
+// with job control, this process stops as well, so that the shell takes the terminal back; it goes
+// on with the child.
+pid_t take_ended(pid_t child, int& status);
+
 // Whether a process has installed a handler for the signal.
 bool catches_signal(pid_t pid, int number);
 

@@ -184,7 +184,7 @@ void Recording::reap() {
       metrics_->last_look(ended.si_pid);
     }
     int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    const pid_t pid = take_ended(child_, status);
     children_left_ = pid >= 0;
     if (pid <= 0) return;
     if (pid != child_ && trigger_ != nullptr) trigger_->ended(pid, status);

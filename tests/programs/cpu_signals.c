@@ -184,6 +184,32 @@ static int test_install(int reset) {
   return print_counts("installed");
 }
 
+/* The calls of System V. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static int test_old(void) {
+  before(100);
+  printf("it was the default: %d\n", sigset(SIGURG, count) == SIG_DFL);
+  send(SIGURG);
+  after(100);
+  printf("it was held: %d\n", (sigset(SIGURG, SIG_HOLD), sigset(SIGURG, count) == SIG_HOLD));
+  send(SIGURG);
+  after(100);
+  printf("ignored: %d\n", sigignore(SIGURG));
+  raise(SIGURG);
+  after(100);
+  printf("it was ignored: %d\n", sigset(SIGURG, SIG_DFL) == SIG_IGN);
+  printf("none of these: %d %d\n", sigset(SIGKILL, count) == SIG_ERR, sigignore(99));
+  sigset(SIGALRM, count);
+  sighold(SIGALRM);
+  alarm(1);
+  ++g_sent[SIGALRM];
+  after(100);
+  printf("paused: %d\n", sigpause(SIGALRM));
+  return print_counts("old");
+}
+#pragma GCC diagnostic pop
+
 /* As the Go runtime does it, which uses SIGURG for itself: asks what each signal is, takes all of
  * them on the stacks that its threads have, and has threads stop by a SIGURG of their own. */
 static void* go_thread(void* unused) {
@@ -279,6 +305,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "look") == 0) return alone_and_in_thread(look), 0;
   if (strcmp(what, "install") == 0) return test_install(0);
   if (strcmp(what, "reset") == 0) return test_install(1);
+  if (strcmp(what, "old") == 0) return test_old();
   if (strcmp(what, "go") == 0) return test_go();
   if (strcmp(what, "wait") == 0) return test_wait();
   if (strcmp(what, "children") == 0) return test_children();

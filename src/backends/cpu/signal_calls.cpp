@@ -68,6 +68,33 @@ SONDE_SIGNAL(ssignal, kBsd)
 SONDE_SIGNAL(sysv_signal, kSystemV)
 SONDE_SIGNAL(__sysv_signal, kSystemV)
 
+// The System V calls, which libc's own make by a sigaction() that nobody stands before.
+
+SONDE_EXPORT void (*sigset(int number, void (*handler)(int)))(int) {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = handler;
+  const bool holds = handler == SIG_HOLD;
+  if (sigaction(number, holds ? nullptr : &action, &before) != 0) return SIG_ERR;
+  sigset_t one, was;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  if (pthread_sigmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &one, &was) != 0) return SIG_ERR;
+  return sigismember(&was, number) == 1 ? SIG_HOLD : before.sa_handler;
+}
+
+SONDE_EXPORT int sigignore(int number) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_IGN;
+  return sigaction(number, &action, nullptr);
+}
+
+// What the header calls sigpause().
+SONDE_EXPORT int __xpg_sigpause(int number) {
+  sigset_t mask;
+  if (pthread_sigmask(SIG_BLOCK, nullptr, &mask) != 0 || sigdelset(&mask, number) != 0) return -1;
+  return sigsuspend(&mask);
+}
+
 SONDE_EXPORT int sigaltstack(const stack_t* wanted, stack_t* before) {
   return alternate_stack(wanted, before, g_next.sigaltstack.get());
 }
