@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -19,6 +20,7 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "monitor/kept_file.h"
+#include "record/interrupted_call.h"
 
 namespace sonde::record {
 
@@ -29,6 +31,8 @@ namespace fs = std::filesystem;
 constexpr int64_t kCallNs = 10'000'000'000;  // a call that takes longer will never return
 constexpr uint64_t kRedZone = 128;
 constexpr uint64_t kStackBytes = 512 * 1024, kArgumentBytes = 8192;
+// Between attempts; longer after each that has stopped a thread for nothing.
+constexpr useconds_t kFirstPauseUs = 5000, kLongestPauseUs = 100'000;
 constexpr long kRestartFirst = -516, kRestartLast = -512;  // the kernel restarts these system calls
 
 // ---- addresses of functions ----
@@ -120,10 +124,10 @@ Result<Loader> loader_of(pid_t pid) {
 
 // ---- a thread that can be stopped ----
 
-// A system call that a thread is in, with its first arguments.
+// A system call that a thread is in, with its arguments.
 struct Call {
   long number = -1;
-  unsigned long first = 0, second = 0;
+  std::array<unsigned long, 4> arguments{};
 };
 
 // Whether a descriptor is not a file; the dynamic linker reads files with its lock held.
@@ -138,32 +142,43 @@ bool is_stream(pid_t pid, unsigned long descriptor) {
 }
 
 // A thread in one of these calls holds no lock that loading a library needs. For futex, the
-// operation distinguishes waits of condition variables and semaphores from those of locks.
+// operation distinguishes waits of condition variables and semaphores from those of locks. A call
+// that waits for all of its data would return the part that has come.
 bool is_safe(pid_t pid, const Call& call) {
   constexpr long kFutexBitset = 9, kFutexCommand = 0x7f;
   constexpr std::array kCalls = {
-      SYS_poll,        SYS_ppoll,        SYS_select,   SYS_pselect6,  SYS_epoll_wait,
-      SYS_epoll_pwait, SYS_accept,       SYS_accept4,  SYS_nanosleep, SYS_clock_nanosleep,
-      SYS_wait4,       SYS_waitid,       SYS_recvfrom, SYS_recvmsg,   SYS_rt_sigtimedwait,
-      SYS_pause,       SYS_rt_sigsuspend};
+      SYS_poll,        SYS_ppoll,         SYS_select,         SYS_pselect6,        SYS_epoll_wait,
+      SYS_epoll_pwait, SYS_epoll_pwait2,  SYS_accept,         SYS_accept4,         SYS_nanosleep,
+      SYS_wait4,       SYS_waitid,        SYS_pause,          SYS_clock_nanosleep, SYS_recvfrom,
+      SYS_recvmsg,     SYS_rt_sigsuspend, SYS_rt_sigtimedwait};
+  const auto& arguments = call.arguments;
   if (call.number == SYS_futex) {
-    return static_cast<long>(call.second & kFutexCommand) == kFutexBitset;
+    return static_cast<long>(arguments[1] & kFutexCommand) == kFutexBitset;
   }
-  if (call.number == SYS_read || call.number == SYS_readv) return is_stream(pid, call.first);
+  if (call.number == SYS_read || call.number == SYS_readv) return is_stream(pid, arguments[0]);
+  if (call.number == SYS_recvfrom && (arguments[3] & MSG_WAITALL) != 0) return false;
+  if (call.number == SYS_recvmsg && (arguments[2] & MSG_WAITALL) != 0) return false;
   return std::find(kCalls.begin(), kCalls.end(), call.number) != kCalls.end();
 }
 
-std::vector<pid_t> waiting_threads(pid_t pid) {
+// Whether a thread waits in a call that it can be taken from, as far as can be seen without
+// stopping it.
+bool seems_to_wait(pid_t pid, pid_t tid) {
+  const std::string text = monitor::read_text(fmt::format("/proc/{}/task/{}/syscall", pid, tid));
+  Call call;
+  auto& [first, second, third, fourth] = call.arguments;
+  unsigned long address = 0;
+  return std::sscanf(text.c_str(), "%ld %lx %lx %lx %lx %*x %*x %*x %lx", &call.number, &first,
+                     &second, &third, &fourth, &address) == 6 &&
+         is_safe(pid, call) && is_after_syscall(tid, address);
+}
+
+std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> threads;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
-    const std::string text = monitor::read_text(entry.path().string() + "/syscall");
-    Call call;
-    if (std::sscanf(text.c_str(), "%ld %lx %lx", &call.number, &call.first, &call.second) != 3) {
-      continue;
-    }
     const auto tid = parse_int(entry.path().filename().string());
-    if (tid && is_safe(pid, call)) threads.push_back(static_cast<pid_t>(*tid));
+    if (tid) threads.push_back(static_cast<pid_t>(*tid));
   }
   std::sort(threads.begin(), threads.end());  // the first thread most likely has the largest stack
   return threads;
@@ -199,12 +214,14 @@ class StoppedThread {
     ::ptrace(PTRACE_DETACH, tid_, nullptr, nullptr);
   }
 
-  // Whether it was interrupted in a system call that restarts by itself.
+  // Whether it was interrupted in a system call that is made again when it goes on.
   bool is_waiting() const {
     const auto result = static_cast<long>(before_.rax);
     return static_cast<long>(before_.orig_rax) >= 0 && result >= kRestartFirst &&
            result <= kRestartLast &&
-           is_safe(tid_, {static_cast<long>(before_.orig_rax), before_.rdi, before_.rsi});
+           is_safe(tid_, {static_cast<long>(before_.orig_rax),
+                          {before_.rdi, before_.rsi, before_.rdx, before_.r10}}) &&
+           is_after_syscall(tid_, before_.rip);
   }
 
   // Maps a stack for the following calls: the thread's own may be small, or almost full. The lowest
@@ -275,6 +292,7 @@ class StoppedThread {
       return errno_error("its registers cannot be read", std::to_string(tid_), errno);
     }
     state_.resize(all.iov_len);
+    make_call_again(tid_, before_);
     known_ = true;
     return ok_status();
   }
@@ -356,15 +374,18 @@ class StoppedThread {
 
 Result<StoppedThread> stop_a_thread(pid_t pid, int64_t patience_ns) {
   const int64_t end = monotonic_now_ns() + patience_ns;
-  while (monotonic_now_ns() < end) {
+  for (useconds_t pause_us = kFirstPauseUs; monotonic_now_ns() < end; ::usleep(pause_us)) {
     if (::kill(pid, 0) != 0 && errno == ESRCH) {
       return make_error(ErrorCode::kNotFound, "there is no such process", std::to_string(pid));
     }
-    for (const pid_t tid : waiting_threads(pid)) {
+    bool stopped = false;
+    for (const pid_t tid : threads_of(pid)) {
+      if (!seems_to_wait(pid, tid)) continue;
       SONDE_ASSIGN(auto thread, StoppedThread::seize(tid));
       if (thread.is_waiting()) return thread;
+      stopped = true;  // for nothing: it had just gone on
     }
-    ::usleep(5000);
+    if (stopped) pause_us = std::min(2 * pause_us, kLongestPauseUs);
   }
   return make_error(ErrorCode::kUnsupported,
                     "none of its threads came to wait in a system call, so the library cannot be "

@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "base/time.h"
+#include "record/interrupted_call.h"
 #include "wire/board.h"
 
 namespace sonde::record {
@@ -47,6 +48,9 @@ int wait_for_stop(pid_t tid) {
 
 // Detaches a stopped thread, passing on a signal that stopped it.
 void detach(pid_t tid, int status) {
+#ifdef __x86_64__
+  make_call_again(tid);
+#endif
   const bool is_signal = status >> 8 == 0;
   ::ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(is_signal ? status : 0));
 }

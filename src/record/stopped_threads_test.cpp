@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,21 +33,32 @@ class StoppedThreads : public ::testing::Test {
         ::mmap(nullptr, sizeof(wire::Board), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     ASSERT_NE(at, MAP_FAILED);
     board_ = static_cast<wire::Board*>(at);
+    start([] {
+      for (std::atomic<uint64_t> turns = 0;;) turns.fetch_add(1);
+    });
+  }
+  void TearDown() override {
+    end();
+    if (board_ != nullptr) ::munmap(board_, sizeof(wire::Board));
+  }
+  // The process that the board tells of: it does this.
+  void start(void (*work)()) {
+    end();
     child_ = ::fork();
     ASSERT_GE(child_, 0);
     if (child_ == 0) {
-      for (std::atomic<uint64_t> turns = 0;;) turns.fetch_add(1);
+      work();
+      ::_exit(1);
     }
     board_->thread_count = 1;
     board_->threads[0].tid = static_cast<uint32_t>(child_);
     board_->threads[0].runs = wire::kThreadRuns;
   }
-  void TearDown() override {
-    if (child_ > 0) {
-      ::kill(child_, SIGKILL);
-      ::waitpid(child_, nullptr, 0);
-    }
-    if (board_ != nullptr) ::munmap(board_, sizeof(wire::Board));
+  void end() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = -1;
   }
 
   // Answers each request from number `first` on, as the process would, until the stopper is gone.
@@ -74,12 +86,12 @@ class StoppedThreads : public ::testing::Test {
     late_ = stopper.take_late();
     __atomic_store_n(&board_->stops, 0, __ATOMIC_RELEASE);
   }
-  void expect_shown(uint32_t first_answered) {
+  void expect_shown(uint32_t first_answered, char state_afterwards = 'R') {
     stop(first_answered);
     EXPECT_EQ(board_->threads[0].runs, wire::kThreadStopped);
     EXPECT_GE(board_->stopped_asked, first_answered);
     EXPECT_TRUE(late_.empty());
-    EXPECT_EQ(state(), 'R');
+    EXPECT_EQ(state(), state_afterwards);
   }
 
   test::TemporaryDirectory directory_;
@@ -92,6 +104,17 @@ class StoppedThreads : public ::testing::Test {
 TEST_F(StoppedThreads, AreShownAndGoOn) { expect_shown(1); }
 
 TEST_F(StoppedThreads, AreStoppedAgainWhereTheAnswerComesLate) { expect_shown(3); }
+
+TEST_F(StoppedThreads, GoOnWaitingWhereTheyHaveJustBegunTo) {
+  start([] {
+    epoll_event event = {};
+    ::epoll_wait(::epoll_create1(0), &event, 1, -1);  // fails with EINTR if it is not made again
+  });
+  while (state() != 'S') ::usleep(1000);
+  expect_shown(1, 'S');
+  ::usleep(50'000);
+  EXPECT_EQ(state(), 'S');
+}
 
 TEST_F(StoppedThreads, AreLeftAloneWhereNobodyAnswers) {
   {

@@ -95,6 +95,27 @@ class Attach(AttachCase):
         self.assertGreater(names.get("burn", 0), max(5, count / 2), names)
         self.end()
 
+    def test_a_single_thread_goes_on_waiting_in_the_call_that_it_is_taken_from(self):
+        """Calls that Linux lets fail with EINTR after a stop, though no signal came."""
+        for kind in ("epoll_wait", "epoll_wait_timeout", "epoll_pwait", "epoll_pwait2", "sigtimedwait", "recv",
+                     "recvmsg", "read"):
+            with self.subTest(kind):
+                self.start(self.programs / "attached_waits", kind)
+                _, *before = self.seen()
+                for number in range(2):
+                    text = self.record("--duration", "500ms", name=f"{kind}{number}.rpd")
+                    self.assertIn("recorded: metrics, call stacks\n", text)
+                    _, *after = self.seen()  # libc keeps a handler for its signal 33 from the first thread on
+                    self.assertEqual(after, before)
+                    self.assertGreater(self.sql("select count(*) from rocpd_monitor")[0][0], 0)
+                self.end()
+
+    def test_a_thread_that_only_waits_has_samples_where_it_computes(self):
+        self.start(self.programs / "attached_waits", "epoll_wait_timeout")
+        self.record("--duration", "1500ms")
+        self.assertGreater(self.samples_in().get("busy_between_waits", 0), 0)
+        self.end()
+
     def test_markers_are_recorded_without_a_gap(self):
         for program in "roctx_client", "roctx_client_now":
             self.start(self.programs / program)
