@@ -128,8 +128,8 @@ TEST_P(InterruptedCall, HasTheRegistersOfOtherCallsAlone) {
   EXPECT_TRUE(make_call_again(child_, other));
 }
 
-INSTANTIATE_TEST_SUITE_P(Calls, InterruptedCall, ::testing::Bool(), [](const auto& info) {
-  return info.param ? std::string("Epoll") : std::string("Receive");
+INSTANTIATE_TEST_SUITE_P(Calls, InterruptedCall, ::testing::Bool(), [](const auto& made) {
+  return made.param ? std::string("Epoll") : std::string("Receive");
 });
 
 TEST(SystemCallEntry, IsToldByItsInstruction) {
