@@ -32,6 +32,7 @@
 #include "record/stderr_tap.h"
 #include "record/symbols.h"
 #include "record/trigger.h"
+#include "record/unannounced.h"
 #include "store/recording.h"
 #include "wire/changes.h"
 
@@ -379,9 +380,8 @@ Outcome Recording::watch(SignalPipe& signals) {
     ::poll(&item, 1, wait_ms);
     bytes = turn(signals, status);
     if (!child_ended_) continue;
-    if (closed_ || stopped_) break;
     const bool waits = options_.wait == WaitPolicy::kAll && children_left_;
-    if (!waits && !others_running()) break;
+    if (closed_ || stopped_ || (!waits && !others_running())) break;
   }
   Outcome outcome;
   outcome.wall_ns = ended_ns_ - started_ns_;
@@ -399,6 +399,7 @@ Outcome Recording::watch(SignalPipe& signals) {
 
 void Recording::finish_processes(Outcome& outcome) {
   drain_->list_new();
+  outcome.left_running = note_unannounced(session_, drain_->live(), *ingest_);
   for (const auto& live : drain_->live()) {
     const auto process = processes_.find(live.spool);
     const bool running =
