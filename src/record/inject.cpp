@@ -143,14 +143,16 @@ bool is_stream(pid_t pid, unsigned long descriptor) {
 
 // A thread in one of these calls holds no lock that loading a library needs. For futex, the
 // operation distinguishes waits of condition variables and semaphores from those of locks. A call
-// that waits for all of its data would return the part that has come.
+// that waits for all of its data would return the part that has come. What goes on after a stop by
+// restart_syscall was a sleep, poll() or a wait for a futex with a timeout, which locks do not
+// have.
 bool is_safe(pid_t pid, const Call& call) {
   constexpr long kFutexBitset = 9, kFutexCommand = 0x7f;
   constexpr std::array kCalls = {
-      SYS_poll,        SYS_ppoll,         SYS_select,         SYS_pselect6,        SYS_epoll_wait,
-      SYS_epoll_pwait, SYS_epoll_pwait2,  SYS_accept,         SYS_accept4,         SYS_nanosleep,
-      SYS_wait4,       SYS_waitid,        SYS_pause,          SYS_clock_nanosleep, SYS_recvfrom,
-      SYS_recvmsg,     SYS_rt_sigsuspend, SYS_rt_sigtimedwait};
+      SYS_poll,        SYS_ppoll,         SYS_select,          SYS_pselect6,        SYS_epoll_wait,
+      SYS_epoll_pwait, SYS_epoll_pwait2,  SYS_accept,          SYS_accept4,         SYS_nanosleep,
+      SYS_wait4,       SYS_waitid,        SYS_pause,           SYS_clock_nanosleep, SYS_recvfrom,
+      SYS_recvmsg,     SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_restart_syscall};
   const auto& arguments = call.arguments;
   if (call.number == SYS_futex) {
     return static_cast<long>(arguments[1] & kFutexCommand) == kFutexBitset;

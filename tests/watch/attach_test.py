@@ -110,6 +110,15 @@ class Attach(AttachCase):
                     self.assertGreater(self.sql("select count(*) from rocpd_monitor")[0][0], 0)
                 self.end()
 
+    def test_a_thread_in_a_long_wait_is_taken_from_it_twice(self):
+        """The second time the wait has become Linux's restart_syscall."""
+        self.start("/usr/bin/python3", "-c", "import select\nprint('ready', flush=True)\npoll = select.poll()\n"
+                   "poll.register(0)\npoll.poll(60000)\nprint('1 interrupted=0 wrong=0')")
+        for number in range(2):
+            text = self.record("--duration", "300ms", name=f"long{number}.rpd")
+            self.assertIn("recorded: metrics, call stacks", text)
+        self.end()
+
     def test_a_thread_that_only_waits_has_samples_where_it_computes(self):
         self.start(self.programs / "attached_waits", "epoll_wait_timeout")
         self.record("--duration", "1500ms")
