@@ -6,8 +6,11 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -179,13 +182,39 @@ Result<pid_t> HeldChild::release() {
 
 namespace {
 
-// A shell with job control gives each job a process group; other programs do not wait for a stopped
-// process, and nothing would let it go on.
+// A shell with job control gives each job a process group, of which its first process is a child of
+// the shell. Other programs do not wait for a stopped process, and nothing would let it go on.
 bool is_job_in_foreground(pid_t child) {
   const pid_t group = ::getpgrp();
-  if (group == ::getsid(0) || ::getpgid(child) != group) return false;
+  if (::getpgid(::getppid()) == group || ::getpgid(child) != group) return false;
   const UniqueFd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
   return terminal.valid() && ::tcgetpgrp(terminal.get()) == group;
+}
+
+// By /proc: "4242 (name) T ...".
+bool is_stopped(pid_t pid) {
+  char path[40], text[512];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t bytes = file < 0 ? 0 : ::read(file, text, sizeof text - 1);
+  if (file >= 0) ::close(file);
+  text[std::max<ssize_t>(bytes, 0)] = 0;
+  const char* name_end = std::strrchr(text, ')');
+  return name_end != nullptr && std::strncmp(name_end, ") T", 3) == 0;
+}
+
+// Lets this process go on when the child does: somebody may let that go on alone. Out of the
+// terminal's reach.
+[[noreturn]] void watch_stopped(pid_t recorder, pid_t child) {
+  constexpr timespec kLook = {0, 20'000'000};
+  ::setpgid(0, 0);
+  while (::getppid() == recorder) {
+    ::nanosleep(&kLook, nullptr);
+    if (is_stopped(child)) continue;
+    ::kill(recorder, SIGCONT);
+    if (!is_stopped(recorder)) break;
+  }
+  ::_exit(0);
 }
 
 }  // namespace
@@ -195,8 +224,12 @@ pid_t take_ended(pid_t child, int& status) {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
     if (pid <= 0 || !WIFSTOPPED(status)) return pid;
     if (pid != child || !is_job_in_foreground(child)) continue;
+    const pid_t recorder = ::getpid(), watcher = ::fork();
+    if (watcher < 0) continue;
+    if (watcher == 0) watch_stopped(recorder, child);
     ::raise(SIGSTOP);
     ::kill(child, SIGCONT);
+    ::waitpid(watcher, nullptr, 0);
   }
 }
 

@@ -121,6 +121,12 @@ const char* purpose_name(HostWork work) {
   }
 }
 
+bool is_part_of(HostWork inner, std::string_view inner_name, HostWork outer) {
+  const bool reads = inner == HostWork::kPython && inner_name.starts_with("<") &&
+                     inner_name.find("read") != inner_name.npos;
+  return has_a_purpose(outer) || (outer == HostWork::kBlocked && reads);
+}
+
 // "dataloader_statistics" is about one, and "bench_dataloader.py" may do anything.
 bool is_data_loader(std::string_view name) {
   for (const std::string_view word : {"DataLoader", "dataloader"}) {

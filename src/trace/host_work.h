@@ -30,11 +30,9 @@ const char* host_work_name(HostWork work);  // "data loading"
 // The name of several calls with the purpose of this one: "freeing or allocating".
 const char* purpose_name(HostWork work);
 constexpr bool has_a_purpose(HostWork work) { return work <= HostWork::kAllocation; }
-// Whether work counts as the one that it is inside of: a data loader reads files, and what a
-// function of Python calls that waits for input is that wait.
-constexpr bool is_part_of(HostWork inner, HostWork outer) {
-  return has_a_purpose(outer) || (outer == HostWork::kBlocked && inner == HostWork::kPython);
-}
+// Whether work counts as the one that it is inside of: a data loader reads files, and where a
+// function of Python waits for input, so does the built-in one by which it reads.
+bool is_part_of(HostWork inner, std::string_view inner_name, HostWork outer);
 
 // The purpose that several kinds of work share, by one of them: both compiling and loading get code
 // to the device, both freeing and allocating are the use of its memory.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Job control: a program that stops itself stops the job of an interactive shell, recorded as not, and
-`fg` lets it go on.
+`fg` lets it go on; so does whoever lets the program alone go on.
 
     jobs_test.py --sonde PATH"""
 import argparse
@@ -15,6 +15,8 @@ import time
 LIMIT_SECONDS = 60
 PROMPT = b"ready> "
 PROGRAM = "sh -c 'kill -STOP $$; echo went \"on\"'"
+# Something else than the shell lets it go on.
+HELPED = "sh -c '(sleep 1; kill -CONT $$) & kill -STOP $$; echo went \"on\"'"
 
 
 class Shell:
@@ -26,16 +28,18 @@ class Shell:
             os.chdir(folder)
             os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"],
                       {**os.environ, "PS1": PROMPT.decode(), "TERM": "dumb"})
+        self.unread = b""
         self.until(PROMPT)
 
     def until(self, text):
         """What it writes until then; raises TimeoutError."""
-        written, end = b"", time.monotonic() + LIMIT_SECONDS
-        while text not in written:
+        end = time.monotonic() + LIMIT_SECONDS
+        while text not in self.unread:
             ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))
             if not ready:
-                raise TimeoutError(f"no {text!r} in {LIMIT_SECONDS} s: {written!r}")
-            written += os.read(self.terminal, 4096)
+                raise TimeoutError(f"no {text!r} in {LIMIT_SECONDS} s: {self.unread!r}")
+            self.unread += os.read(self.terminal, 4096)
+        written, _, self.unread = self.unread.partition(text)
         return written
 
     def run(self, line, until=PROMPT):
@@ -49,14 +53,26 @@ class Shell:
         os.waitpid(self.pid, 0)
 
 
-def check(name, command, folder):
+def check(name, prefix, folder):
+    """`prefix`: the command that records, or nothing."""
     shell = Shell(folder)
+    pathlib.Path(folder, "script").write_text(f"{prefix} {HELPED}\n")
     try:
-        stopped = shell.run(command)
+        stopped = shell.run(f"{prefix} {PROGRAM}")
         problems = [] if b"Stopped" in stopped else [f"{name}: the shell says {stopped!r}"]
         again = shell.run("fg")
         if b"went on" not in again:
             problems.append(f"{name}: after fg {again!r}")
+        shell.run("bash script; echo script: $?", until=b"script: 0")  # no job of the shell's own
+        shell.until(PROMPT)
+        stopped = shell.run(f"{prefix} {HELPED}")
+        if b"Stopped" not in stopped:
+            problems.append(f"{name}: the shell says {stopped!r}")
+        end = time.monotonic() + LIMIT_SECONDS
+        while b"Stopped" in (jobs := shell.run("jobs")) or b"Running" in jobs:
+            if time.monotonic() > end:
+                return problems + [f"{name}: let go on by another, {jobs!r}"]
+            time.sleep(0.1)
         return problems
     except TimeoutError as error:
         return [f"{name}: {error}"]
@@ -69,8 +85,8 @@ def main():
     parser.add_argument("--sonde", type=pathlib.Path, required=True)
     sonde = parser.parse_args().sonde.resolve()
     with tempfile.TemporaryDirectory(prefix="sonde-jobs-") as folder:
-        problems = check("alone", PROGRAM, folder)
-        problems += check("recorded", f"{sonde} record -q -o t.rpd -- {PROGRAM}", folder)
+        problems = check("alone", "", folder)
+        problems += check("recorded", f"{sonde} record -q --overwrite -o t.rpd --", folder)
         if not pathlib.Path(folder, "t.rpd").exists():
             problems.append("no recording")
     print("\n".join(problems) or "stopped and went on, recorded as not")

@@ -51,6 +51,14 @@ class Blocked(Verdict):
         self.assert_first("host-blocked", trace)
         self.assertIn("_recv", self.evidence("host-blocked", trace))
 
+    def test_work_within_a_wait_is_work(self):
+        """A function of the program's that is called as a library's, and decodes."""
+        trace = self.loop("app/queue.py(30): get")
+        for i in range(20):
+            trace.python("app/codec.py(9): decode", i * 6010 + 10, 4980)
+        self.assert_first("host-work", trace)
+        self.assertIn("decode", self.evidence("host-work", trace))
+
     def test_short_waits_are_launches(self):
         """300 us between two kernels: locks are taken for each launch."""
         trace = self.loop("<built-in method acquire of _thread.lock object at 0x7f3a>", gap=300)

@@ -58,6 +58,16 @@ class CopyingThread(Verdict):
         self.assert_first("host-work", trace)
         self.assertIn("tokenize", self.ask("check", trace)["check_remarks"][0])
 
+    def test_a_thread_whose_kernels_are_not_known_is_not_exchanged_for_none(self):
+        """One thread works for 5.9 of 12 ms and copies; the file does not say who launches the kernels."""
+        trace = Trace()
+        for i in range(20):
+            at = i * 12_000
+            trace.kernel("train", at + 60, 5900, launched=None)
+            trace.python("train.py(30): tokenize", at + 6000, 5900)
+            trace.copy("h2d", at + 11_950, 40, 1 << 20, launched=at + 11_930)
+        self.assert_first("host-work", trace)
+
     def test_the_thread_that_copies_may_be_what_is_waited_for(self):
         """The main thread waits in a queue for the batch that the other prepares and copies."""
         trace = Trace()

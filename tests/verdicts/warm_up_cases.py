@@ -77,6 +77,41 @@ class WarmUp(Verdict):
             at += lasts
         self.assertEqual(self.warm_up_of(trace), 0)
 
+    def test_a_tail_of_the_warm_up_takes_none_of_it_away(self):
+        """50 ms, 5 ms and 1.6 ms, then 57 steps of 1 ms, each tenth of which takes 1.25 ms."""
+        trace, at = Trace(), 0
+        for i in range(60):
+            lasts = {0: 50_000, 1: 5000, 2: 1600}.get(i, 1000 if i % 10 else 1250)
+            trace.step(i, at, lasts)
+            trace.kernel("k", at + lasts - 950, 900, launched=at + lasts - 960)
+            at += lasts
+        self.assertEqual(self.warm_up_of(trace), 2)
+
+    def test_trying_out_is_warm_up(self):
+        """The first step calls the kernel 1,000 times, with as many settings; each of 39 others once."""
+        trace, at = Trace(), 0
+        for i in range(40):
+            lasts = 1000 if i else 120_000
+            trace.step(i, at, lasts)
+            for setting in range(1 if i else 1000):
+                trace.kernel("triton_mm", at + 10 + setting * 110, 100)
+            trace.kernel("gemm", at + lasts - 800, 700)
+            at += lasts
+        self.assertEqual(self.warm_up_of(trace), 1)
+
+    def test_processes_with_other_steps_have_another_warm_up(self):
+        """One makes 100 steps of 10 ms, of which the first eight take 40 ms; the other 9 of 120 ms."""
+        def process(number, steps, lasts, slow):
+            trace, at = Trace(rank=number, world=2, process=100 + number), 0
+            for i in range(steps):
+                length = 4 * lasts if i < slow else lasts
+                trace.step(i, at, length)
+                trace.kernel("work", at + length - 9000, 8000)
+                trace.collective("broadcast", at + length - 900, 500, [0, 1], number=i)
+                at += length
+            return trace
+        self.assertEqual(self.warm_up_of(process(0, 100, 10_000, 8), process(1, 9, 120_000, 0)), 8)
+
     def test_the_warm_up_of_one_rank_is_that_of_all(self):
         """Rank 0 compiles for 3 s in its first step. The host of rank 1 runs ahead, so that its first step is
         short, and its GPU waits in the first all-reduce."""

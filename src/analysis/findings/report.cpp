@@ -170,11 +170,11 @@ std::string outside_text(const Overview& overview) {
 
 // Clocks of machines may be far apart in a merged file.
 std::string machines_text(const trace::Trace& trace, int64_t wall_ns) {
-  constexpr int64_t kOfWall = 100;  // a hundredth is worth a word
+  constexpr int64_t kOfWall = 100, kLeastNs = 10'000'000;  // are worth a word
   const std::vector<int64_t> offsets = clock_offsets(trace);
   if (offsets.size() < 2) return "";
   const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
-  if ((*most - *least) * kOfWall <= wall_ns) return "";
+  if (*most - *least < std::max(kLeastNs, wall_ns / kOfWall)) return "";
   return fmt::format(
       "the clocks of the ranks differ by {}, as the ends of their collectives show: wall time, and "
       "what the program did before and after the GPUs' work, are wrong by as much. Give sonde check "

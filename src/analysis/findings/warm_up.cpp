@@ -23,9 +23,10 @@ using trace::Step;
 constexpr size_t kFewSteps = 5;  // too few to tell which are slower than the others
 constexpr double kWarmUp = 1.5;  // of the median
 constexpr size_t kMostWarmUp = 10;
-constexpr size_t kComesAgain = 2;      // so many later steps that take as long are no accident
-constexpr double kTakesAsLong = 0.75;  // of the shortest slow one
+constexpr size_t kComesAgain = 2;  // so many later steps that take as long are no accident
+constexpr double kTakesAsLong = 0.75;
 constexpr double kMostly = 0.5;
+constexpr double kAsMany = 1.1;  // as many steps
 
 int64_t length_ns(const Step& step) { return step.time.end_ns - step.time.start_ns; }
 
@@ -52,6 +53,7 @@ std::string without_digits(const std::string& name) {
 struct OfProcess {
   size_t first = 0, count = 0;
   size_t warm_up = 0;
+  int64_t usual_ns = 0;  // the median of the steps
   bool communicates = false;
 };
 
@@ -82,49 +84,63 @@ class Launched {
       const double most_ns = kWarmUp * static_cast<double>(median_length(part));
       size_t slow = 0;
       while (static_cast<double>(length_ns(part[slow])) > most_ns) ++slow;
-      if (slow <= kMostWarmUp) return slow == 0 || is_work(first, count, slow) ? 0 : slow;
+      if (slow <= kMostWarmUp) return without_work(first, count, slow);
       count = slow;  // a part of its own, such as the training before an evaluation
     }
     return 0;
   }
 
  private:
-  // Whether the first steps are no warm-up but what the program has to do: they have other names
-  // than those behind them, such steps come again, or the GPU takes longer for the same kernels.
-  bool is_work(size_t first, size_t count, size_t slow) {
+  // Leaves out of so many slow first steps what is no warm-up but what the program has to do: all
+  // if they have another name than those behind them, or if the GPU takes longer for the same calls
+  // of kernels; the last ones if such steps come again.
+  size_t without_work(size_t first, size_t count, size_t slow) {
     const auto part = std::span(steps_.steps).subspan(first, count);
-    if (without_digits(part[slow - 1].name) != without_digits(part[slow].name)) return true;
-    const std::vector<int64_t> lengths = lengths_of(part);
-    const auto shortest = static_cast<double>(
-        *std::min_element(lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(slow)));
-    const auto again = std::count_if(
-        lengths.begin() + static_cast<std::ptrdiff_t>(slow), lengths.end(),
-        [&](int64_t length) { return static_cast<double>(length) >= kTakesAsLong * shortest; });
-    if (static_cast<size_t>(again) >= std::max(slow, kComesAgain)) return true;
+    if (slow == 0 || without_digits(part[slow - 1].name) != without_digits(part[slow].name))
+      return 0;
+    const auto later = part.subspan(slow);
+    const auto comes_again = [&](const Step& step) {
+      const double least_ns = kTakesAsLong * static_cast<double>(length_ns(step));
+      const auto again = std::count_if(later.begin(), later.end(), [&](const Step& one) {
+        return static_cast<double>(length_ns(one)) >= least_ns;
+      });
+      return static_cast<size_t>(again) >= kComesAgain;
+    };
+    while (slow != 0 && comes_again(part[slow - 1])) --slow;
+    if (slow == 0) return 0;
     const int64_t usual_ns = median_length(part);
     double more_ns = 0;
-    for (size_t i = 0; i < slow; ++i) more_ns += static_cast<double>(lengths[i] - usual_ns);
-    return more_time_of_kernels(first, count, slow) >= kMostly * more_ns;
+    for (const Step& step : part.first(slow)) {
+      more_ns += static_cast<double>(length_ns(step) - usual_ns);
+    }
+    return more_time_of_kernels(first, count, slow) >= kMostly * more_ns ? 0 : slow;
   }
 
-  // How much longer the GPUs, on average, took for kernels that later steps have, too.
+  // How much longer the GPUs, on average, took for the calls of kernels that later steps make, too;
+  // further calls are what tries them out.
   double more_time_of_kernels(size_t first, size_t count, size_t slow) {
-    std::map<trace::NameId, double> early_ns, late_ns;
+    struct Calls {
+      double ns = 0, count = 0;
+    };
+    std::map<trace::NameId, Calls> early, late;
     std::set<int64_t> gpus;
     sort_ops();
     for (size_t i = begin_[first]; i < begin_[first + count]; ++i) {
       const auto op = static_cast<size_t>(ops_[i]);
       if (trace_.ops.category[op] != trace::Category::kCompute) continue;
       const bool is_early = static_cast<size_t>(step_of_[op]) < first + slow;
-      (is_early ? early_ns : late_ns)[trace_.ops.name[op]] +=
-          static_cast<double>(trace_.ops.end_ns[op] - trace_.ops.start_ns[op]);
+      Calls& calls = (is_early ? early : late)[trace_.ops.name[op]];
+      calls.ns += static_cast<double>(trace_.op_ns(op));
+      ++calls.count;
       gpus.insert(trace_.ops.gpu[op]);
     }
     const double share = static_cast<double>(slow) / static_cast<double>(count - slow);
     double more_ns = 0;
-    for (const auto& [name, ns] : early_ns) {
-      const auto later = late_ns.find(name);
-      if (later != late_ns.end()) more_ns += std::max(0.0, ns - share * later->second);
+    for (const auto& [name, calls] : early) {
+      const auto later = late.find(name);
+      if (later == late.end()) continue;
+      const double longer_ns = calls.ns / calls.count - later->second.ns / later->second.count;
+      more_ns += std::min(calls.count, share * later->second.count) * std::max(0.0, longer_ns);
     }
     return gpus.empty() ? 0 : more_ns / static_cast<double>(gpus.size());
   }
@@ -166,6 +182,7 @@ std::vector<OfProcess> processes_of(const trace::Trace& trace, Launched& launche
     while (end < steps.size() && steps[end].process == steps[first].process) ++end;
     const auto from = communicates.begin() + static_cast<std::ptrdiff_t>(first);
     found.push_back({first, end - first, launched.warm_up_of(first, end - first),
+                     median_length(std::span(steps).subspan(first, end - first)),
                      std::count(from, from + static_cast<std::ptrdiff_t>(end - first), true) != 0});
   }
   return found;
@@ -212,18 +229,28 @@ void take_out(trace::Trace& trace, const Launched& launched, std::span<const OfP
   trace::keep_ops(trace, kept);
 }
 
+// Processes that do the same: as many steps, about as long.
+bool are_alike(const OfProcess& a, const OfProcess& b) {
+  const auto near = [](double one, double other, double most) {
+    return std::max(one, other) <= most * std::min(one, other);
+  };
+  return near(static_cast<double>(a.count), static_cast<double>(b.count), kAsMany) &&
+         near(static_cast<double>(a.usual_ns), static_cast<double>(b.usual_ns), kWarmUp);
+}
+
 // A rank that waits in its first step for another's compiler has the same warm-up.
 void make_common(std::vector<std::vector<OfProcess>>& processes) {
-  size_t longest = 0;
+  std::vector<OfProcess> warm;
   for (const auto& of_trace : processes) {
-    for (const OfProcess& one : of_trace) {
-      if (one.communicates) longest = std::max(longest, one.warm_up);
-    }
+    std::copy_if(of_trace.begin(), of_trace.end(), std::back_inserter(warm),
+                 [](const OfProcess& one) { return one.communicates && one.warm_up != 0; });
   }
   for (auto& of_trace : processes) {
     for (OfProcess& one : of_trace) {
-      if (one.communicates && one.count >= kFewSteps) {
-        one.warm_up = std::min(longest, one.count - 1);
+      if (!one.communicates) continue;
+      for (const OfProcess& other : warm) {
+        if (!are_alike(one, other)) continue;
+        one.warm_up = std::max(one.warm_up, std::min(other.warm_up, one.count / 2));
       }
     }
   }

@@ -43,9 +43,10 @@ void HostTime::find_purposes() {
   for (size_t i = 0; i < work_.size(); ++i) {
     const Row parent = parent_[i];
     const auto up = static_cast<size_t>(parent);
-    work_[i] = trace::host_work_of(trace_.apis.kind[i], trace_.names[trace_.apis.label[i]]);
+    const std::string& label = trace_.names[trace_.apis.label[i]];
+    work_[i] = trace::host_work_of(trace_.apis.kind[i], label);
     named_[i] = static_cast<Row>(i);
-    if (parent == kNone || !trace::is_part_of(work_[i], work_[up])) continue;
+    if (parent == kNone || !trace::is_part_of(work_[i], label, work_[up])) continue;
     work_[i] = work_[up];
     named_[i] = named_[up];
   }

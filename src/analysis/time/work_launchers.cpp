@@ -24,7 +24,10 @@ Row WorkLaunchers::awaited(Row op) const {
   const Row thread = thread_of(op);
   if (thread == kNone || launches_work_[static_cast<size_t>(thread)]) return op;
   const Row next = next_[static_cast<size_t>(op)];
-  return next != kNone ? next : op;
+  const Row other = thread_of(next);
+  const bool is_known = other != kNone && trace_.threads[static_cast<size_t>(other)].process ==
+                                              trace_.threads[static_cast<size_t>(thread)].process;
+  return is_known ? next : op;
 }
 
 Row WorkLaunchers::thread_of(Row op) const {

@@ -13,7 +13,8 @@ class WorkLaunchers {
  public:
   explicit WorkLaunchers(const trace::Trace& trace);  // needs `links`; linear
 
-  // The operation itself, or the kernel that counts in its place. kNone for kNone.
+  // The operation itself, or the kernel that counts in its place, if a thread of the same process is
+  // known to have launched that. kNone for kNone.
   trace::Row awaited(trace::Row op) const;
   // The thread that launched an operation; kNone if it is not known.
   trace::Row thread_of(trace::Row op) const;
