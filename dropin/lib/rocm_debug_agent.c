@@ -379,7 +379,7 @@ EXPORTED bool OnLoad(void* table, uint64_t version, uint64_t failed_count,
   setenv("SONDE_BOARD_HOLDS", "1", 1);
   snprintf(path, sizeof path, "%s/lib/sonde/libsonde-agent.so", prefix);
   library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  if (library != NULL) *(void**)&load = dlsym(library, "OnLoad");
+  if (library != NULL) *(void**)&load = dlsym(library, "sonde_hsa_on_load");
   if (load != NULL) {
     load(table, version, failed_count, failed);
     if (!options.no_signals) take_signal();
@@ -397,6 +397,6 @@ EXPORTED void OnUnload(void) {
   void (*unload)(void) = NULL;
   void* library = dlopen("libsonde-agent.so", RTLD_NOW | RTLD_NOLOAD);
   if (library == NULL) return;
-  *(void**)&unload = dlsym(library, "OnUnload");
+  *(void**)&unload = dlsym(library, "sonde_hsa_on_unload");
   if (unload != NULL) unload();
 }

@@ -53,7 +53,8 @@ struct Writer {
 // A value that is JSON already; a text if it is not.
 void Writer::json(std::string& out, std::string_view text) {
   simdjson::dom::element element;
-  if (parser.parse(text.data(), text.size()).get(element) != simdjson::SUCCESS) {
+  // simdjson copies the text, of which there need be none.
+  if (text.empty() || parser.parse(text.data(), text.size()).get(element) != simdjson::SUCCESS) {
     return quoted(out, text);
   }
   out += text;
