@@ -166,10 +166,16 @@ bool attach_process_again(const char* session) {
   static Mapped earlier;
   const Mapped before = {g_state.control, definitions_chunk(), g_state.rings};
   begin_again();
-  if (!attach(session)) return false;
+  // Another thread that records meanwhile must not make the spool under a name of its own.
+  const bool locked = g_state.spool_lock.acquire();
+  store(g_state.retry_at, uint64_t{0});
+  const bool attached = attach(session);
+  const bool announced = attached && announce_process();
+  if (locked) g_state.spool_lock.release();
+  if (!attached) return false;
   give_back(earlier);
   earlier = before;
-  if (!announce_process()) ensure_spool();
+  if (!announced) ensure_spool();
   return true;
 }
 
