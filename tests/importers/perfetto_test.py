@@ -114,11 +114,12 @@ class Perfetto(import_case.ImportCase):
         self.load(first() + thread(2, 0, 7, 7) + event(
             1, INSTANT, 2, note("n", -3), note("yes", True), note("r", 0.5), note('q"', "a\nb"),
             note("d", [("x", 1), ("y", 2)]), (4, [(10, "list"), (12, [(4, 1)]), (12, [(6, "b")])]),
+            (4, [(10, "j"), (9, '{"k":1}')]), (4, [(10, "empty"), (9, "")]),
             (4, [(10, "p"), (7, 255)]), (4, [(10, "big"), (3, 1 << 63)]), (4, [(10, "nan"),
                                                                           (5, float("nan"))])))
         self.assertEqual(self.apis(", u.string")[0][5],
                          r'{"n":-3,"yes":true,"r":0.5,"q\"":"a\nb","d":{"x":1,"y":2},'
-                         r'"list":[1,"b"],"p":"0xff","big":9223372036854775808,"nan":null}')
+                         r'"list":[1,"b"],"j":{"k":1},"empty":"","p":"0xff","big":9223372036854775808,"nan":null}')
 
     def test_clocks(self):
         snapshot = (CLOCKS, [(1, [(1, BOOTTIME), (2, 5000)]), (1, [(1, MONOTONIC), (2, 4000)]),

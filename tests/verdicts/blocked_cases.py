@@ -43,21 +43,18 @@ class Blocked(Verdict):
             with self.subTest(frame):
                 self.assert_first("host-blocked", self.loop(frame))
 
-    def test_what_a_function_that_waits_calls_is_that_wait(self):
-        """A worker reads its requests from a pipe; reading of a file alone is work."""
-        trace = self.loop("multiprocessing/connection.py(390): _recv")
-        for i in range(20):
-            trace.python("<built-in function read>", i * 6010 + 10, 4980)
-        self.assert_first("host-blocked", trace)
-        self.assertIn("_recv", self.evidence("host-blocked", trace))
-
-    def test_work_within_a_wait_is_work(self):
-        """A function of the program's that is called as a library's, and decodes."""
-        trace = self.loop("app/queue.py(30): get")
-        for i in range(20):
-            trace.python("app/codec.py(9): decode", i * 6010 + 10, 4980)
-        self.assert_first("host-work", trace)
-        self.assertIn("decode", self.evidence("host-work", trace))
+    def test_what_is_called_within_a_wait(self):
+        """A worker reads its requests from a pipe, which is that wait. A function of the program's that is named
+        as a library's, and decodes, works."""
+        for outer, inner, finding, named in (
+                ("multiprocessing/connection.py(390): _recv", "<built-in function read>", "host-blocked", "_recv"),
+                ("app/queue.py(30): get", "app/codec.py(9): decode", "host-work", "decode")):
+            with self.subTest(outer):
+                trace = self.loop(outer)
+                for i in range(20):
+                    trace.python(inner, i * 6010 + 10, 4980)
+                self.assert_first(finding, trace)
+                self.assertIn(named, self.evidence(finding, trace))
 
     def test_short_waits_are_launches(self):
         """300 us between two kernels: locks are taken for each launch."""
