@@ -10,7 +10,7 @@ AVAIL = Front(
             -S --settings  settings of a recording  sets: settings
             -C --components  what can be recorded: interfaces, in Sonde's words backends  sets: backends
             -H --hw-counters  hardware counters
-                differs: Sonde collects none itself; the list is of those that it reads from the files of others
+                differs: rocprof-sys-sample takes none; the list is of those that sonde profile or the files of others have
                 sets: counters
             -a --all  everything; with -G, descriptions too
             -r --filter REGEX  only what has a match, in any column
@@ -41,7 +41,7 @@ SETTINGS = [
     ("ROCPROFSYS_CPU_FREQ_ENABLED", "false", "The frequency of each core is one of them"),
     ("ROCPROFSYS_USE_AMD_SMI", "true", "Those of GPUs are read"),
     ("ROCPROFSYS_USE_ROCM", "true", "HIP, HSA and ROCTX are recorded"),
-    ("ROCPROFSYS_USE_ROCPROFILER", "false", "Hardware counters are read; Sonde reads none"),
+    ("ROCPROFSYS_USE_ROCPROFILER", "false", "Hardware counters are read; sonde profile does that"),
     ("ROCPROFSYS_TRACE_DELAY", "0", "Seconds until recording begins"),
     ("ROCPROFSYS_TRACE_DURATION", "0", "Seconds that are recorded, 0 for all"),
     ("ROCPROFSYS_TMPDIR", "", "Folder in which records wait, empty for $TMPDIR or /tmp"),

@@ -2,7 +2,8 @@
 
 from .table import Front, options_of
 
-_CPU_COUNTERS = "Sonde reads no counters of the CPU or the GPU; sonde record takes call stacks and metrics without"
+_CPU_COUNTERS = "Sonde reads no counters of the CPU; sonde record takes call stacks and metrics without"
+_GPU_COUNTERS = "sonde profile counts what kernels do, without a timeline of counters"
 
 _COMMON = {
     "Files": options_of("""
@@ -23,7 +24,7 @@ _COMMON = {
             are named once
         -E --exclude WORD...  what is not recorded  differs: nothing is left out; name what you want with -I
         -C --cpu-events NAME...  counters of the CPU  not done: {_CPU_COUNTERS}
-        -G --gpu-events NAME...  counters of the GPU  not done: {_CPU_COUNTERS}
+        -G --gpu-events NAME...  counters of the GPU  not done: {_GPU_COUNTERS}
         -H --host [BOOL]  metrics of host and processes, as always
         -D --device [BOOL]  metrics of GPUs, as always
         --process-freq HZ  how often metrics are read

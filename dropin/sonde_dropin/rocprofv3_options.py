@@ -4,7 +4,8 @@ from .table import Front, options_of
 
 _NO_OWN = "Sonde has no counters of one's own; sonde avail --category counters lists those there are"
 _NO_SERIES = "Sonde counts whole kernels; ROCm's own rocprofv3 has counters over time"
-_PC = "Sonde takes no samples of the GPU's program counter; sonde kernels shows whole kernels"
+_PC = ("on a software GPU, sonde profile --softgpu --pc-sample N takes samples, and sonde instructions shows them; "
+       "of a card Sonde takes none")
 _ATT = "Sonde has no thread trace; ROCm's own rocprofv3 has"
 _ATTACH = ("sonde record --pid PID --duration 10s -o t.rpd attaches, and sonde export t.rpd --format rocprofv3 "
            "writes the files")

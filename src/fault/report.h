@@ -194,7 +194,9 @@ struct CallSide {
 };
 
 struct FaultReport {
-  std::string kind;   // "memory fault", "queue error", "host crash", "HIP error"
+  // "memory fault", "queue error", "host crash", "HIP error", "hang"; "state": SIGQUIT asked for
+  // it; from checked kernels, "race" and "uninitialised read".
+  std::string kind;
   std::string title;  // one line
   int64_t pid = 0;
   std::string program, ended;

@@ -33,7 +33,8 @@ def main():
     arguments = parser.parse_args()
     build, folder = os.path.abspath(arguments.build), os.path.abspath(arguments.folder)
     run("cmake", "-G", "Ninja", "-S", str(ROOT), "-B", folder, f"-DSONDE_HIDE={arguments.name}",
-        *settings(build), f"-DCMAKE_C_COMPILER_LAUNCHER={LAUNCHER}",
+        "-DCMAKE_INSTALL_LIBDIR=lib64", *settings(build),
+        f"-DCMAKE_C_COMPILER_LAUNCHER={LAUNCHER}",
         f"-DCMAKE_CXX_COMPILER_LAUNCHER={LAUNCHER}", "--log-level=WARNING")
     objects = objects_without(build, hidden_headers(folder))
     reuse = Path(folder) / "reuse.json"
@@ -92,6 +93,10 @@ def check(build, name, folder):
     prefix = f"{folder}/prefix"
     sonde = f"{prefix}/bin/sonde"
     run("cmake", "--install", build, "--prefix", prefix)
+    # The tool looks for its own libraries in lib, whatever this system's folder of libraries is.
+    for path in Path(f"{prefix}/lib64").glob("*"):
+        if path.name != "cmake":
+            sys.exit(f"{path} was installed where the tool does not look")
     run(sonde, "record", "-o", f"{folder}/t.rpd", "--", "true")
     run(sonde, "info", f"{folder}/t.rpd")
     without = {

@@ -195,7 +195,8 @@ vmagent import, each value with its time. Metrics that cannot be sent are kept, 
 Options:
 --port N  the port to listen on; 0 is any free port [8001]
 --address ADDRESS  the IP address to listen on [127.0.0.1]
---token-file FILE  answer only requests with the token in this file [answer all]
+--token-file FILE  answer only requests with the token in this file, of 32 or more characters
+    [answer all]
 --push URL  send the metrics to a server that imports them, as VictoriaMetrics does, instead of
     serving them [serve them]
 --interval TIME  how often to send them [10s]

@@ -37,9 +37,9 @@ query - Run an SQL query on a trace
 
 The query sees the file's own tables and views (rocpd_op, api, top ...) and, whatever version the
 file has, the views v_op, v_api, v_api_op, v_op_detail, v_copy, v_monitor, v_process, v_thread,
-v_device, v_counter, v_string and v_ustring with the same columns for all versions, and sonde_op,
-sonde_api, sonde_top, sonde_ktop, sonde_api_top, sonde_busy, sonde_kernel and sonde_copy, which hold
-the figures the other commands print.
+v_device, v_flow, v_op_args, v_counter, v_string and v_ustring with the same columns for all
+versions, and sonde_op, sonde_api, sonde_top, sonde_ktop, sonde_api_top, sonde_busy, sonde_kernel and
+sonde_copy, which hold the figures the other commands print.
 
 SQL is one statement that only reads; anything else is refused. Rows are printed as they come, so a
 result may be larger than memory; columns of text are as wide as the first 1,000 rows need.

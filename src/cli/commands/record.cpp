@@ -335,8 +335,9 @@ number of ranks, %j the job, %env{NAME}% a variable, and as in ROCm's tools %pid
 log goes to a file and not to the command's output; MIOpen's lines are taken out of the command's
 standard error, which is then not a terminal.
 
-Every option can also be set by an environment variable (--metrics-hz by SONDE_METRICS_HZ) or in a
-config file, which sonde config writes and explains. The command line comes before the environment,
+Every option but --pid, --rocprof-sys-config and -I can also be set by an environment variable
+(--metrics-hz by SONDE_METRICS_HZ) or, but for --config, in a config file, which sonde config writes
+and explains. The command line comes before the environment,
 and the environment before the config file; a preset stands for its values at the place where it is
 named. --no-FLAG turns off a flag that is set elsewhere.
 
