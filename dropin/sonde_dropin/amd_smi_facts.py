@@ -6,7 +6,7 @@ nothing here opens a device."""
 import os
 import re
 
-from .amd_smi import NONE, Figure, Look, Output, chosen, device_id_of, mib, rounds, whole
+from .amd_smi import NONE, Figure, Look, Output, chosen, rounds, whole
 from .amd_smi_options import METRIC, STATIC, TOPOLOGY
 from .table import tell_differences
 

@@ -80,7 +80,6 @@ class Queue : sonde::Pinned {
   virtual void run_long() = 0;
 
   uint32_t id() const { return spec_.id; }
-  uint32_t gpu_number() const { return spec_.gpu; }
 
  protected:
   // Longer work gets a thread of its own: it takes longer than waking that thread.

@@ -88,6 +88,8 @@ class GroupCheck {
   // An instruction whose effect on LDS is unknown: everything counts as written from now on.
   void loses_local() { written_.clear(); }
   const std::vector<Finding>& findings() const { return findings_; }
+  // True once, where too much memory was accessed since the last barrier to find all races.
+  bool begins_to_miss_races() { return shadow_.becomes_full(); }
   std::span<const OwnMemory> own() const { return own_; }
 
  private:

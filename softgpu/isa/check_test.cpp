@@ -120,6 +120,20 @@ TEST(RaceShadow, BytesOfOneDwordAreApart) {
   EXPECT_EQ(over->address, 108u);
 }
 
+TEST(RaceShadow, SaysOnceThatItMissesRaces) {
+  RaceShadow shadow;
+  constexpr uint64_t kDwords = uint64_t{1} << 21;
+  for (uint64_t i = 0; i < kDwords; ++i) shadow.access(i * 4, 4, false, true, mark(0));
+  EXPECT_FALSE(shadow.becomes_full());
+  EXPECT_TRUE(shadow.access(0, 4, false, true, mark(1)));
+  EXPECT_FALSE(shadow.access(kDwords * 4, 4, false, true, mark(0)));
+  EXPECT_TRUE(shadow.becomes_full());
+  EXPECT_FALSE(shadow.access(kDwords * 4, 4, false, true, mark(1)));  // missed
+  EXPECT_FALSE(shadow.becomes_full());
+  shadow.clear();
+  EXPECT_FALSE(shadow.becomes_full());
+}
+
 TEST(RaceShadow, AgreesWithAListOfAllAccesses) {
   struct Access {
     uint64_t address;

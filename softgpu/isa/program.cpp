@@ -161,13 +161,6 @@ bool Program::is_current() const {
   return true;
 }
 
-std::vector<const sonde::gpu::Opcode*> Program::decoded() const {
-  std::lock_guard lock(mutex_);
-  std::vector<const sonde::gpu::Opcode*> found;
-  for (const Op& op : ops_) found.push_back(op.opcode);
-  return found;
-}
-
 std::string name_of(const Op& op) {
   if (op.opcode != nullptr) return std::string(op.opcode->name);
   char text[16];

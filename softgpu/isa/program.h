@@ -39,8 +39,6 @@ class Program {
   sonde::gpu::Architecture architecture() const { return architecture_; }
   uint64_t begin() const { return begin_; }
   uint64_t bytes() const { return bytes_; }
-  // The decoded opcodes, in no particular order.
-  std::vector<const sonde::gpu::Opcode*> decoded() const;
 
  private:
   const Op* decode(uint64_t pc);

@@ -18,7 +18,7 @@ size_t hash(uint64_t key) {
 // Cells of an earlier epoch count as empty.
 void RaceShadow::clear() {
   used_ = 0;
-  is_full_ = false;
+  is_full_ = is_full_told_ = false;
   if (++epoch_ != 0) return;
   std::fill(cells_.begin(), cells_.end(), Cell{});
   epoch_ = 1;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace softgpu::isa {
@@ -28,8 +29,9 @@ class RaceShadow {
   // The earlier access that this one races with, if any.
   std::optional<Conflict> access(uint64_t address, uint32_t bytes, bool is_local, bool writes,
                                  const Mark& mark);
-  // More memory was accessed than can be tracked, so some races are missed.
-  bool is_full() const { return is_full_; }
+  // More memory was accessed than can be tracked, so some races are missed. True once, until
+  // clear().
+  bool becomes_full() { return is_full_ && !std::exchange(is_full_told_, true); }
 
  private:
   // A dword, or a byte if any access was narrower than the dword.
@@ -50,7 +52,7 @@ class RaceShadow {
   std::vector<Cell> cells_;
   size_t used_ = 0;
   uint32_t epoch_ = 1;
-  bool is_full_ = false;
+  bool is_full_ = false, is_full_told_ = false;
 };
 
 }  // namespace softgpu::isa

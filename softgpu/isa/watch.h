@@ -29,7 +29,8 @@ struct Watch {
   AppendFile* trace = nullptr;
   WaveLog* waves = nullptr;
   Check* check = nullptr;
-  // If there are no `waves`: gets findings that do not end the kernel, as text.
+  // Gets what the checks cannot find, and if there are no `waves`, findings that do not end the
+  // kernel, as text.
   std::function<void(const std::string&)> tell;
   uint32_t gpu = 0;       // the number that readers see
   uint64_t dispatch = 0;  // its number

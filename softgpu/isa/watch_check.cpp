@@ -82,6 +82,11 @@ void GroupWatch::check_at(Wave& wave, const GroupCheck::Use& use) {
       watch_->tell("kernel " + watch_->kernel + ": " + text_of(finding));
     }
   }
+  if (watch_->tell && check_.begins_to_miss_races()) {
+    watch_->tell("kernel " + watch_->kernel +
+                 ": a work-group accesses more memory between two barriers than is checked for"
+                 " races; some may be missed");
+  }
 }
 
 void GroupWatch::check(Wave& wave, const Op& op, const OpcodeClass& kind) {

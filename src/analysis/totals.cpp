@@ -13,6 +13,11 @@ report::Value percent_of(int64_t part, int64_t whole) {
   return static_cast<double>(part) * 100.0 / static_cast<double>(whole);
 }
 
+report::Value ratio_of(int64_t part, int64_t whole) {
+  if (whole == 0) return std::monostate{};
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
 bool has_op_times(const trace::Trace& trace) {
   for (size_t i = 0; i < trace.ops.size(); ++i) {
     if (trace.op_ns(i) > 0) return true;

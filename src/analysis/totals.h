@@ -27,6 +27,8 @@ struct Total {
 
 // 100 * part / whole; unknown when the whole is nothing.
 report::Value percent_of(int64_t part, int64_t whole);
+// part / whole, likewise.
+report::Value ratio_of(int64_t part, int64_t whole);
 
 // False for files that say when operations began and not how long they ran: logs. Their times are
 // not zero, they are not known.

@@ -124,6 +124,10 @@ std::string format_count(uint64_t count) {
   return grouped;
 }
 
+std::string count_of_bytes(uint64_t bytes) {
+  return format_count(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
 namespace {
 
 // Length of the valid UTF-8 sequence at text[i], or 0.

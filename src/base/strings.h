@@ -24,6 +24,7 @@ std::optional<int64_t> parse_duration_ns(std::string_view text, int64_t default_
 std::string format_size(uint64_t bytes);           // "1.5 GiB"
 std::string format_duration(int64_t nanoseconds);  // "12.3 ms"
 std::string format_count(uint64_t count);          // "1,234,567"
+std::string count_of_bytes(uint64_t bytes);        // "1 byte", "4,096 bytes"
 
 // Appends `text` as the contents of a JSON string: quotes, backslashes and control characters are
 // escaped and invalid UTF-8 becomes U+FFFD, so the output is always valid JSON.

@@ -1,8 +1,7 @@
 // Man pages in the man(7) macros that man-db and mandoc both take.
 #include <fmt/format.h>
 
-#include <cctype>
-
+#include "base/letters.h"
 #include "base/strings.h"
 #include "cli/help.h"
 #include "cli/verbs.h"
@@ -43,11 +42,6 @@ std::string paragraphs(std::string_view text) {
     out.resize(out.size() - kBreak.size());
   }
   return out;
-}
-
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
 }
 
 std::string title(const std::string& page) {

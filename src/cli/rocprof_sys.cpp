@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 
+#include "base/letters.h"
 #include "base/strings.h"
 #include "cli/rocprof_sys_file.h"
 #include "monitor/kept_file.h"
@@ -20,8 +20,8 @@ namespace {
 
 using Values = std::map<std::string, std::string>;  // setting: value
 
-std::optional<bool> truth(std::string word) {
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+std::optional<bool> truth(const std::string& text) {
+  const std::string word = lower(text);
   for (const char* yes : {"true", "on", "yes", "y", "t", "1"}) {
     if (word == yes) return true;
   }
@@ -131,11 +131,6 @@ std::optional<Meaning> meaning_of(const std::string& name, const std::string& va
       name == "TRACE" || name == "SAMPLING_CPUTIME" || name == "USE_PERFETTO" || name == "ENABLED";
   if (has_trace || name == "CONFIG_FILE") return kAnyhow;
   return std::nullopt;
-}
-
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
 }
 
 // The setting's name as they write it without its prefix.

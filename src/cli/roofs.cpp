@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/host_name.h"
 #include "base/temporary_directory.h"
 #include "measure/roofs.h"
 #include "metrics/collect/catalogue.h"
@@ -148,10 +149,8 @@ Result<std::vector<GpuRoofs>> measure_roofs(const std::vector<std::string>& laun
 std::string roofs_file(const GpuRoofs& gpu) {
   const std::string folder = cache_folder();
   if (folder.empty()) return "";
-  char host[256] = {};
-  (void)::gethostname(host, sizeof host - 1);
   return fmt::format("{}/{}.csv", folder,
-                     file_name(fmt::format("{}-{}-{}{}", host, gpu.name, gpu.location,
+                     file_name(fmt::format("{}-{}-{}{}", host_name(), gpu.name, gpu.location,
                                            gpu.by_software ? "-software" : "")));
 }
 

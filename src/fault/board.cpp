@@ -64,7 +64,7 @@ void read_line(const std::vector<std::string_view>& words, Board& board) {
     for (const char byte : unescaped(words[3])) {
       build_id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
     }
-    board.modules[number(words[1])] = {number(words[2]), build_id, unescaped(words[4])};
+    board.modules[number(words[1])] = {build_id, unescaped(words[4])};
   } else if (kind == "code" && words.size() == 7) {
     board.codes[number(words[1])] = {static_cast<int64_t>(number(words[2])),
                                      static_cast<uint32_t>(number(words[3])), unescaped(words[4]),

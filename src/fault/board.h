@@ -22,7 +22,6 @@ struct LoadedObject {
 };
 
 struct LoadedModule {
-  uint64_t bias = 0;
   std::string build_id, path;
 };
 

@@ -29,10 +29,6 @@ const Dispatch* culprit(const FaultReport& report) {
   return report.culprit ? &report.in_flight[*report.culprit] : nullptr;
 }
 
-std::string bytes_text(uint64_t bytes) {
-  return format_count(bytes) + (bytes == 1 ? " byte" : " bytes");
-}
-
 std::string name_of(const Argument& argument, size_t index) {
   return argument.name.empty() ? fmt::format("argument {}", index)
                                : fmt::format("argument {} ({})", index, argument.name);
@@ -58,7 +54,7 @@ std::string buffer_text(const FaultReport& report, size_t index) {
   const Allocation& allocation = report.allocations[index];
   const std::string argument = argument_text(report, index);
   const std::string where = first_line(allocation.made);
-  return fmt::format("the buffer of {} at {:#x}{}{}", bytes_text(allocation.bytes),
+  return fmt::format("the buffer of {} at {:#x}{}{}", count_of_bytes(allocation.bytes),
                      allocation.address, argument.empty() ? "" : " that is " + argument,
                      where.empty() ? "" : ", allocated in " + where);
 }
@@ -73,15 +69,15 @@ void out_of_bounds(FaultReport& report, const Place& place) {
   const std::string buffer = buffer_text(report, place.allocation);
   if (place.offset < 0) {
     report.cause = fmt::format("out of bounds: {} touches memory {} before {}", kernel_text(report),
-                               bytes_text(static_cast<uint64_t>(-place.offset)), buffer);
+                               count_of_bytes(static_cast<uint64_t>(-place.offset)), buffer);
   } else if (is_page_only(report)) {
     report.cause =
         fmt::format("out of bounds: {} touches the page that begins {} past the end of {}",
-                    kernel_text(report), bytes_text(static_cast<uint64_t>(behind)), buffer);
+                    kernel_text(report), count_of_bytes(static_cast<uint64_t>(behind)), buffer);
   } else {
     report.cause =
         fmt::format("out of bounds: {} touches memory {} past the end of {}", kernel_text(report),
-                    bytes_text(static_cast<uint64_t>(behind)), buffer);
+                    count_of_bytes(static_cast<uint64_t>(behind)), buffer);
   }
   report.evidence = fmt::format("address {:#x} lies in no allocation, and this one is the nearest",
                                 report.address);
@@ -94,7 +90,7 @@ void after_free(FaultReport& report, const Place& place) {
                              buffer_text(report, place.allocation));
   report.evidence = fmt::format(
       "address {:#x} is {} from its start, and it was freed {} before the fault{}", report.address,
-      bytes_text(static_cast<uint64_t>(place.offset)),
+      count_of_bytes(static_cast<uint64_t>(place.offset)),
       format_duration(report.time_ns - allocation.freed_ns), where.empty() ? "" : " in " + where);
 }
 
@@ -126,7 +122,7 @@ void inside(FaultReport& report, const Place& place) {
                                report.reason);
   }
   report.evidence = fmt::format("address {:#x} lies within it, {} from its start", report.address,
-                                bytes_text(static_cast<uint64_t>(place.offset)));
+                                count_of_bytes(static_cast<uint64_t>(place.offset)));
 }
 
 // A pointer argument of the kernel that is in no allocation, "argument 1"; "" if there is none.
@@ -181,7 +177,7 @@ bool beyond_variables(FaultReport& report) {
   report.cause = fmt::format(
       "out of bounds: {} touches memory {} past the end of the variables (__device__, __constant__) "
       "of its module",
-      kernel_text(report), bytes_text(report.address - end));
+      kernel_text(report), count_of_bytes(report.address - end));
   report.evidence = fmt::format(
       "address {:#x} lies in no allocation, no argument points near it, and code object {} ends at "
       "{:#x}",
@@ -330,7 +326,7 @@ bool memory_of_call(FaultReport& report) {
     const auto offset = static_cast<uint64_t>(side.place->offset);
     const std::string what = fmt::format(
         "{} {} {}{:#x}", report.call, side.verb,
-        report.call_bytes != 0 ? bytes_text(report.call_bytes) + " at " : "", side.address);
+        report.call_bytes != 0 ? count_of_bytes(report.call_bytes) + " at " : "", side.address);
     if (allocation.freed_ns != 0) {
       const std::string where = first_line(allocation.freed);
       report.cause = fmt::format(
@@ -343,8 +339,8 @@ bool memory_of_call(FaultReport& report) {
     const uint64_t end = offset + report.call_bytes;
     if (end <= allocation.bytes) continue;
     report.cause = fmt::format("out of bounds by {}: {}, past the end of {}",
-                               bytes_text(end - allocation.bytes), what, buffer);
-    report.evidence = fmt::format("it begins {} from the buffer's start", bytes_text(offset));
+                               count_of_bytes(end - allocation.bytes), what, buffer);
+    report.evidence = fmt::format("it begins {} from the buffer's start", count_of_bytes(offset));
     return true;
   }
   return false;

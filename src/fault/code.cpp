@@ -92,7 +92,7 @@ CodeObject place_of(const LoadedObject& loaded) {
 }
 
 CodeObjects::CodeObjects(const std::vector<LoadedObject>& loaded) {
-  for (const LoadedObject& object : loaded) objects_.push_back({place_of(object), {}, {}, false});
+  for (const LoadedObject& object : loaded) objects_.push_back({place_of(object), {}, {}});
 }
 
 std::optional<size_t> CodeObjects::at(uint64_t address) const {
@@ -108,7 +108,6 @@ OpenObject& CodeObjects::open(size_t index) {
   if (!object.bytes.empty() || object.facts.file.empty()) return object;
   object.bytes = read_part(object.facts.file, object.facts.offset, object.facts.bytes);
   auto code = gpu::read_code_object(object.bytes, gpu::Image::kFile);
-  object.readable = code.ok();
   if (code) object.code = std::move(*code);
   return object;
 }

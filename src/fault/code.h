@@ -17,8 +17,7 @@ namespace sonde::fault {
 struct OpenObject {
   CodeObject facts;
   std::vector<uint8_t> bytes;
-  gpu::CodeObject code;
-  bool readable = false;
+  gpu::CodeObject code;  // empty if they cannot be read
 };
 
 // Where the bytes of a URI are: "file:///x#offset=4096&size=100", or a copy of memory.

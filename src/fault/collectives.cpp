@@ -1,13 +1,13 @@
 #include "fault/collectives.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "base/host_name.h"
 #include "fault/live.h"
 
 namespace sonde::fault {
@@ -30,11 +30,6 @@ bool is_whole(const wire::Board& board, const BoardCollective& call) {
   const auto place = static_cast<uint64_t>(&call - board.collectives);
   return call.number != 0 && (call.number - 1) % wire::kBoardCollectives == place &&
          call.group != 0 && call.ranks > 0 && call.rank >= 0 && call.rank < call.ranks;
-}
-
-std::string own_host() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
 Ranks ranks_of(uint64_t communicator, const std::vector<RankCall>& calls) {
@@ -142,7 +137,7 @@ std::vector<RankCall> list_rank_calls(const wire::Board& own, const std::vector<
     if (is_whole(own, call)) communicators.insert(call.group);
   }
   std::vector<RankCall> calls;
-  const std::string host = own_host();
+  const std::string host = host_name();
   for (const Board* board : all) {
     // Of each rank, the newest call and the oldest open one.
     std::map<std::pair<uint64_t, int>, std::pair<const BoardCollective*, const BoardCollective*>>

@@ -11,10 +11,6 @@ namespace sonde::fault {
 
 namespace {
 
-std::string bytes_text(uint64_t bytes) {
-  return format_count(bytes) + (bytes == 1 ? " byte" : " bytes");
-}
-
 const char* verb_of(const std::string& access) {
   return access == "load" ? "loads" : access == "store" ? "stores" : "atomically changes";
 }
@@ -34,20 +30,21 @@ void out_of_bounds(FaultReport& report, const std::string& kernel, const std::st
   const uint64_t end = finding.begin + finding.bytes;
   std::string by, where;
   if (finding.is_local) {
-    by = fmt::format(" of LDS by {}", bytes_text(end - finding.local_bytes));
-    where = fmt::format("its work group has {} of LDS", bytes_text(finding.local_bytes));
+    by = fmt::format(" of LDS by {}", count_of_bytes(end - finding.local_bytes));
+    where = fmt::format("its work group has {} of LDS", count_of_bytes(finding.local_bytes));
   } else if (!report.nearest) {
     where = "no allocation is near";
   } else {
     const Allocation& near = report.allocations[report.nearest->allocation];
     const uint64_t behind = near.address + near.bytes;
     const bool is_before = finding.begin < near.address;
-    by = fmt::format(" by {}", bytes_text(is_before ? near.address - finding.begin : end - behind));
+    by = fmt::format(" by {}",
+                     count_of_bytes(is_before ? near.address - finding.begin : end - behind));
     where = is_before
-                ? fmt::format("{} before {}", bytes_text(near.address - finding.begin), buffer)
-            : finding.begin < behind
-                ? "past the end of " + buffer
-                : fmt::format("{} past the end of {}", bytes_text(finding.begin - behind), buffer);
+                ? fmt::format("{} before {}", count_of_bytes(near.address - finding.begin), buffer)
+            : finding.begin < behind ? "past the end of " + buffer
+                                     : fmt::format("{} past the end of {}",
+                                                   count_of_bytes(finding.begin - behind), buffer);
   }
   report.cause = fmt::format("out of bounds{}: {}, {}", by, access_text(finding, kernel), where);
 }
@@ -83,7 +80,7 @@ bool goes_on(const CheckFinding& finding) {
 std::string access_text(const CheckFinding& finding, const std::string& whose) {
   return fmt::format("{}{} {} {} at {}", wave_text(finding.is_scalar, finding.lane, finding.wave),
                      whose.empty() ? "" : " of " + whose, verb_of(finding.access),
-                     bytes_text(finding.bytes), place_text(finding, finding.begin));
+                     count_of_bytes(finding.bytes), place_text(finding, finding.begin));
 }
 
 void show_finding(const Wave& wave, CodeObjects& code, FaultReport& report) {

@@ -127,13 +127,6 @@ std::vector<Kernel> find_kernels(const Memory& memory, const Symbols& symbols) {
 }
 
 void describe(Kernel& kernel, const PackedValue& from) {
-  const auto number = [&](const char* key) { return static_cast<uint32_t>(from.number_of(key)); };
-  kernel.vgprs = number(".vgpr_count");
-  kernel.agprs = number(".agpr_count");
-  kernel.sgprs = number(".sgpr_count");
-  kernel.vgpr_spills = number(".vgpr_spill_count");
-  kernel.sgpr_spills = number(".sgpr_spill_count");
-  kernel.largest_group = number(".max_flat_workgroup_size");
   const PackedValue* arguments = from.find(".args");
   if (arguments == nullptr) return;
   for (const PackedValue& item : arguments->items) {

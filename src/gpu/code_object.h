@@ -57,8 +57,6 @@ struct Kernel {
   KernelDescriptor descriptor{};
   // From the compiler's note; 0 and empty if there is none.
   std::vector<KernelArgument> arguments;
-  uint32_t vgprs = 0, agprs = 0, sgprs = 0, vgpr_spills = 0, sgpr_spills = 0;
-  uint32_t largest_group = 0;
 };
 
 struct Segment {

@@ -94,7 +94,6 @@ void expect_scale(const Result<CodeObject>& object) {
   EXPECT_EQ(kernel.descriptor.user_sgprs(), 6u);
   EXPECT_TRUE(kernel.descriptor.has_group_id(0));
   EXPECT_FALSE(kernel.descriptor.has_group_id(1));
-  EXPECT_EQ(kernel.vgprs, 300u);
   ASSERT_EQ(kernel.arguments.size(), 1u);
   EXPECT_EQ(kernel.arguments[0].name, "x");
   EXPECT_EQ(kernel.arguments[0].kind, "by_value");

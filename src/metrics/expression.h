@@ -46,7 +46,6 @@ struct Expression {
   std::vector<Node> nodes;  // the last is the result; empty: there is no formula
 
   bool empty() const { return nodes.empty(); }
-  const Node& root() const { return nodes.back(); }
   // The names of counters or variables, in order of appearance, each once; without "[3]".
   std::vector<std::string> names(Op op) const;
 };

@@ -61,8 +61,7 @@ std::vector<AmdCard> find_amd_cards(const std::string& sys, int& error_number) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(sys + "/class/drm", error)) {
     const std::string name = entry.path().filename().string();
-    const auto number = name.rfind("card", 0) == 0 ? parse_int(name.substr(4)) : std::nullopt;
-    if (!number) continue;
+    if (!name.starts_with("card") || !parse_int(name.substr(4))) continue;
     const fs::path device = entry.path() / "device";
     const auto vendor = read_file((device / "vendor").string());
     if (!vendor || trim(*vendor) != "0x1002") continue;
@@ -70,7 +69,6 @@ std::vector<AmdCard> find_amd_cards(const std::string& sys, int& error_number) {
     AmdCard card;
     card.address = fs::canonical(device, ignored).filename().string();
     card.device = device.string();
-    card.drm_card = *number;
     found[card.address] = std::move(card);
   }
   error_number = error.value();

@@ -12,7 +12,6 @@ namespace sonde::monitor {
 struct AmdCard {
   std::string address;  // "0000:c1:00.0"
   std::string device;   // its folder: "/sys/class/drm/card1/device"
-  int64_t drm_card = 0;
   // Its node in KFD's topology; empty if KFD does not know the card.
   std::map<std::string, int64_t, std::less<>> node;
   int64_t kfd_id = 0;  // by which KFD's processes name it

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -14,6 +13,7 @@
 #include "base/strings.h"
 #include "base/unique_fd.h"
 #include "monitor/kept_file.h"
+#include "record/process_signals.h"
 
 namespace sonde::record {
 
@@ -65,11 +65,6 @@ bool is_foreign(pid_t pid) {
   if (!file.valid() || ::read(file.get(), &header, sizeof header) < EI_NIDENT + 4) return false;
   return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
          (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64);
-}
-
-bool ignores(const std::string& status, int number) {
-  const uint64_t set = std::strtoull(field_of(status, "SigIgn").c_str(), nullptr, 16);
-  return (set >> (number - 1) & 1) != 0;
 }
 
 // The number of its seccomp filters; before Linux 5.9 only whether there is one.
@@ -131,7 +126,8 @@ Status attachable(pid_t pid, const std::vector<std::string>& files) {
                    "a process has one tracer at a time: end that, or detach it");
   }
   if (is_foreign(pid)) return refusal(pid, "it is not an x86-64 program");
-  if (ignores(status, SIGSEGV)) return refusal(pid, "it ignores SIGSEGV, which attaching needs");
+  if (has_signal(pid, "SigIgn", SIGSEGV))
+    return refusal(pid, "it ignores SIGSEGV, which attaching needs");
   if (number_of(status, "Seccomp") == 1 || is_in_own_sandbox(pid, status)) {
     return refusal(pid, "it is in a sandbox of its own (seccomp), which might end it when attached",
                    "start it with sonde record");

@@ -13,9 +13,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <string>
+
+#include "record/process_signals.h"
 
 namespace sonde::record {
 
@@ -78,17 +79,6 @@ void SignalPipe::restore() const {
   ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
 }
 
-// "SigCgt:\t0000000180014a07": bit N - 1 is signal N.
-bool catches_signal(pid_t pid, int number) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with("SigCgt:")) continue;
-    const uint64_t mask = std::strtoull(line.c_str() + std::strlen("SigCgt:"), nullptr, 16);
-    return (mask >> (number - 1) & 1) != 0;
-  }
-  return false;
-}
-
 bool SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
   bool interrupted = false;
   signalfd_siginfo info;
@@ -99,7 +89,7 @@ bool SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
       on_child();
     } else if (number == SIGQUIT && keeps_quit_) {
       has_quit_ = true;
-    } else if (number == trigger_ && (child <= 0 || !catches_signal(child, number))) {
+    } else if (number == trigger_ && (child <= 0 || !has_signal(child, "SigCgt", number))) {
       has_trigger_ = true;
     } else if (child > 0 &&
                (info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE ||

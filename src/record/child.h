@@ -79,9 +79,6 @@ class HeldChild {
 // on with the child.
 pid_t take_ended(pid_t child, int& status);
 
-// Whether a process has installed a handler for the signal.
-bool catches_signal(pid_t pid, int number);
-
 // Opens /dev/null on closed standard descriptors, so that no file of ours gets their numbers and
 // receives printed output. They are closed again in the command.
 void occupy_standard_descriptors();

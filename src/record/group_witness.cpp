@@ -7,26 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <string>
 #include <utility>
 
+#include "record/process_signals.h"
+
 namespace sonde::record {
-
-namespace {
-
-// Whether the signal is pending for the process, which blocks all signals.
-bool is_pending(pid_t pid, int signal) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("ShdPnd:", 0) != 0) continue;
-    return (std::strtoull(line.c_str() + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
-  }
-  return false;
-}
-
-}  // namespace
 
 GroupWitness::GroupWitness(GroupWitness&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
 GroupWitness& GroupWitness::operator=(GroupWitness&& other) noexcept {
@@ -64,7 +49,7 @@ bool GroupWitness::shared_with(pid_t child, int signal) {
   if (pid_ <= 0 || ::getpgid(child) != ::getpgrp()) return false;
   // The whole group is signalled at once, but we may look too early.
   for (int attempt = 0; attempt < 5; ++attempt) {
-    if (is_pending(pid_, signal)) {
+    if (has_signal(pid_, "ShdPnd", signal)) {
       end();
       start();
       return true;

@@ -31,7 +31,7 @@ std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& v
     const auto rank = number(pair.rank);
     const auto size = number(pair.size);
     if (!rank || !size || *rank < 0 || *size < 1 || *rank >= *size) continue;
-    return Rank{static_cast<int>(*rank), static_cast<int>(*size), pair.rank};
+    return Rank{static_cast<int>(*rank), static_cast<int>(*size)};
   }
   return std::nullopt;
 }

@@ -7,13 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-
 namespace sonde::record {
 
 struct Rank {
   int rank = 0, size = 1;
-  std::string source;  // the variable that said so
 };
 
 // From the variables of torchrun, Open MPI, PMIx, MPICH/PMI, MVAPICH and Slurm, in this order;

@@ -41,8 +41,7 @@ std::string filled(const std::string& name, const std::optional<Rank>& rank = st
 
 TEST(Names, Keys) {
   EXPECT_EQ(filled("%p %h %r %s %j.rpd"), "12 node7 0 1 99.rpd");
-  EXPECT_EQ(filled("%pid%_%ppid%_%hostname%_%rank%_%size%_%job%", Rank{3, 8, ""}),
-            "12_3_node7_3_8_99");
+  EXPECT_EQ(filled("%pid%_%ppid%_%hostname%_%rank%_%size%_%job%", Rank{3, 8}), "12_3_node7_3_8_99");
   EXPECT_EQ(filled("%env{X}%|$env{X}|%env{NONE}%|"), "x y|x y||");
   EXPECT_EQ(filled("%tag%|%args%|%argt%"), "my app|-n_a_b|my app_-n_a_b");
   EXPECT_EQ(filled("%h%p"), "node712");
@@ -65,8 +64,8 @@ TEST(Names, WhatIsNoKeyStays) {
 
 TEST(Names, OutputNames) {
   EXPECT_EQ(output_of("trace.rpd", std::nullopt), "trace.rpd");
-  EXPECT_EQ(output_of("trace.rpd", Rank{0, 1, ""}), "trace.rpd");
-  const Rank third{3, 8, ""};
+  EXPECT_EQ(output_of("trace.rpd", Rank{0, 1}), "trace.rpd");
+  const Rank third{3, 8};
   EXPECT_EQ(output_of("trace.rpd", third), "trace.rank3.rpd");
   EXPECT_EQ(output_of("rank3/v1.2.rpd", third), "rank3/v1.2.rank3.rpd");
   EXPECT_EQ(output_of("/a/run", third), "/a/run.rank3");

@@ -10,9 +10,9 @@
 #include <fstream>
 
 #include "base/free_name.h"
+#include "base/host_name.h"
 #include "base/new_file.h"
 #include "base/printable.h"
-#include "base/private_file.h"
 #include "record/names.h"
 #include "record/parts.h"
 #include "store/ingest/unfinished.h"
@@ -25,12 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(line)); }
-
-std::string host_name() {
-  char name[256] = {};
-  (void)::gethostname(name, sizeof name - 1);
-  return name;
-}
 
 // The user cannot make the folder beforehand if its name has keys.
 Status make_folder_of(const std::string& path) {

@@ -49,8 +49,7 @@ struct Opened {
 };
 
 struct TraceState {
-  bool reading = false;  // also of a trace that is there already, and has grown
-  std::string what;      // "reading calls"
+  std::string what;  // "reading calls"; also of a trace that is there already, and has grown
   double done = 0;
   uint64_t version = 0;  // 0: not there yet
   bool growing = false;

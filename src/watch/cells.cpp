@@ -44,8 +44,8 @@ void append_utf8(std::string& out, char32_t c) {
 }
 
 const char* select(Style style, bool colour) {
-  constexpr const char* kColours[] = {"0", "0;1", "0;2", "0;7", "0;32", "0;33", "0;1;31", "0;36"};
-  constexpr const char* kPlain[] = {"0", "0;1", "0;2", "0;7", "0", "0;1", "0;1", "0"};
+  constexpr const char* kColours[] = {"0", "0;1", "0;2", "0;7", "0;33", "0;1;31", "0;36"};
+  constexpr const char* kPlain[] = {"0", "0;1", "0;2", "0;7", "0;1", "0;1", "0"};
   return (colour ? kColours : kPlain)[static_cast<int>(style)];
 }
 

@@ -10,7 +10,7 @@
 
 namespace sonde::watch {
 
-enum class Style : uint8_t { kPlain, kBold, kDim, kTitle, kGood, kWarn, kBad, kBar };
+enum class Style : uint8_t { kPlain, kBold, kDim, kTitle, kWarn, kBad, kBar };
 
 struct Cell {
   char32_t character = U' ';

@@ -22,7 +22,6 @@ typedef struct SoftgpuItem Item;
 typedef struct SoftgpuMeeting Meeting;
 typedef _Float16 half;
 typedef _Float16 half2 __attribute__((ext_vector_type(2)));
-typedef float float2 __attribute__((ext_vector_type(2)));
 typedef int16_t short2 __attribute__((ext_vector_type(2)));
 typedef uint16_t ushort2 __attribute__((ext_vector_type(2)));
 

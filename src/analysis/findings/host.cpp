@@ -9,7 +9,6 @@
 #include "analysis/time/host_time.h"
 #include "analysis/time/idle_gaps.h"
 #include "base/printable.h"
-#include "base/strings.h"
 
 namespace sonde::analysis {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/operations/op_groups.h"
+#include "analysis/totals.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -15,10 +16,7 @@ bool is_copy(const trace::Trace& trace, size_t op) {
 }
 
 // SI gigabytes a second: bytes / ns.
-Value rate(int64_t bytes, int64_t ns) {
-  if (ns == 0) return std::monostate{};
-  return static_cast<double>(bytes) / static_cast<double>(ns);
-}
+Value rate(int64_t bytes, int64_t ns) { return ratio_of(bytes, ns); }
 
 report::Section copies_section(const OpGroups& directions) {
   report::Section section{.key = "copies", .empty_text = "No copies."};

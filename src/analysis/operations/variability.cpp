@@ -89,11 +89,6 @@ const trace::Monitor::Reading* reading_at(const trace::Monitor& monitor, int64_t
   return next == monitor.readings.begin() ? nullptr : &next[-1];
 }
 
-Value ratio_of(int64_t part, int64_t whole) {
-  if (whole == 0) return std::monostate{};
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
 void add_columns(report::Table& table) {
   table.add_columns({name("name", "Name"), text("after", "After"), integer("calls", "Calls"),
                      time("excess_ns", "Excess"), time("p5_ns", "P5"), time("median_ns", "Median"),

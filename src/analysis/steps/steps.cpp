@@ -11,7 +11,6 @@
 #include "analysis/analysis.h"
 #include "analysis/operations/op_groups.h"
 #include "analysis/perf/work.h"
-#include "analysis/quantile.h"
 #include "analysis/step_pace.h"
 #include "analysis/steps/joined_names.h"
 #include "analysis/steps/period.h"

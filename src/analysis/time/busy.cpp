@@ -33,11 +33,6 @@ std::map<int64_t, Gpu> by_gpu(const trace::Trace& trace) {
   return gpus;
 }
 
-report::Value ratio(int64_t part, int64_t whole) {
-  if (whole == 0) return std::monostate{};
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
 Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("busy", trace);
   report::Section section{.key = "busy", .empty_text = no_op_times(trace)};
@@ -61,9 +56,10 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
     const int64_t window_ns = window.end_ns - window.start_ns;
     const int64_t wall_ns = everything.end_ns - everything.start_ns;
     const int64_t program_ns = trace.program ? trace.program->end_ns - trace.program->start_ns : 0;
-    table.add_row({int64_t{id}, ops, busy_ns, window_ns, ratio(busy_ns, window_ns),
+    table.add_row({int64_t{id}, ops, busy_ns, window_ns, ratio_of(busy_ns, window_ns),
                    program_ns == 0 ? report::Value() : report::Value(program_ns),
-                   ratio(busy_ns, program_ns), gpu.sum_ns, wall_ns, ratio(gpu.sum_ns, wall_ns)});
+                   ratio_of(busy_ns, program_ns), gpu.sum_ns, wall_ns,
+                   ratio_of(gpu.sum_ns, wall_ns)});
   }
   report.sections.push_back(std::move(section));
   return report;

@@ -4,7 +4,6 @@
 #include "analysis/analysis.h"
 #include "analysis/time/idle_gaps.h"
 #include "analysis/totals.h"
-#include "base/strings.h"
 #include "report/layout.h"
 #include "trace/frames.h"
 #include "trace/group_names.h"

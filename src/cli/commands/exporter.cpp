@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/host_name.h"
 #include "base/strings.h"
 #include "base/time.h"
 #include "cli/common.h"
@@ -32,11 +33,6 @@ constexpr int64_t kKeptNs = 100'000'000;        // one reading answers all reque
 constexpr int64_t kFirstPauseNs = 250'000'000;  // rates need two readings
 constexpr int64_t kLookForEndNs = 100'000'000;
 constexpr size_t kLeastToken = 32;
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 // Reads when asked, but no more often than is useful: many collectors cost no more than one.
 class Metrics {

@@ -15,6 +15,14 @@ bool Shape::operator==(const Shape& other) const {
          private_segment_bytes == other.private_segment_bytes;
 }
 
+void Events::sort_as_called(std::vector<uint32_t>& calls) const {
+  std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
+    const Api &x = apis[a], &y = apis[b];
+    if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
+    return x.end_ns != y.end_ns ? x.end_ns > y.end_ns : a < b;
+  });
+}
+
 std::string_view Events::title(const Api& api) const {
   if (is_mark(api) && api.args != kNone) return args.at(api.args);
   return names.at(api.name);

@@ -156,6 +156,12 @@ struct Events {
   int64_t first_ns = 0;  // the earliest time of all of them; 0 when there is nothing
   int imports = 0;       // files of other tools that the trace was made from
 
+  // The call that launched it, or nullptr.
+  const Api* launcher(const Op& op) const {
+    return op.first_link == kNone ? nullptr : &apis[links[op.first_link].api];
+  }
+  // Sorts calls of a thread by their begin, a call before those that it makes.
+  void sort_as_called(std::vector<uint32_t>& calls) const;
   size_t api_count() const { return apis.empty() ? 0 : apis.size() - 1; }
   bool is_mark(const Api& api) const { return is_marker[api.name]; }
   OpClass class_of(const Op& op) const {

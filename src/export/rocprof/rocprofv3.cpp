@@ -85,10 +85,6 @@ class Tables {
   void copy_row(CsvFile& file, const Op& op);
   Status apis();
   Status statistics();
-  // The call that launched `op`, or nullptr.
-  const Api* launcher(const Op& op) const {
-    return op.first_link == kNone ? nullptr : &events_.apis[events_.links[op.first_link].api];
-  }
 
   const Events& events_;
   CounterTable counters_;
@@ -144,7 +140,7 @@ Status Tables::kernels() {
 void Tables::kernel_row(CsvFile& file, const Op& op, int64_t dispatch) {
   ++counts_.ops;
   const Queue& queue = events_.queues[op.queue];
-  const Api* const call = launcher(op);
+  const Api* const call = events_.launcher(op);
   const std::string_view name = events_.names.at(op.name);
   const int64_t next_id = static_cast<int64_t>(kernel_ids_.size()) + 1;
   file.text("KERNEL_DISPATCH");
@@ -184,7 +180,7 @@ void Tables::counter_row(CsvFile& file, const Op& op, int64_t dispatch, size_t c
                          double value) {
   ++counts_.counters;
   const Queue& queue = events_.queues[op.queue];
-  const Api* const call = launcher(op);
+  const Api* const call = events_.launcher(op);
   const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   const Thread* const thread = call == nullptr ? nullptr : &events_.threads[call->thread];
   const auto known = [](int64_t number) {
@@ -241,7 +237,7 @@ void Tables::copy_row(CsvFile& file, const Op& op) {
   ++counts_.ops;
   const CopyDirection direction = copy_direction(events_.names.at(op.type));
   const int64_t gpu = agent_of_gpu(events_.queues[op.queue].gpu_id);
-  const Api* const call = launcher(op);
+  const Api* const call = events_.launcher(op);
   file.text("MEMORY_COPY");
   file.text(direction.word);
   file.empty();  // Stream_Id

@@ -123,9 +123,6 @@ class Writer {
     return kinds_[static_cast<size_t>(
         events_.is_mark(api) ? kMarkerKind : api_kinds_.at(std::string(events_.domain(api))))];
   }
-  const Api* launcher(const Op& op) const {
-    return op.first_link == kNone ? nullptr : &events_.apis[events_.links[op.first_link].api];
-  }
   std::string_view direction(const Op& op) const {
     return copy_direction(events_.names.at(op.type)).word;
   }
@@ -157,7 +154,7 @@ void Writer::share_out() {
   for (const Process& process : events_.processes) part(process.pid).command = process.command;
   for (uint32_t i = 0; i < events_.ops.size(); ++i) {
     const Op& op = events_.ops[i];
-    const Api* const call = launcher(op);
+    const Api* const call = events_.launcher(op);
     int64_t pid = events_.queues[op.queue].pid;
     if (call != nullptr) pid = events_.threads[call->thread].pid;
     if (pid == kNoPid) pid = parts_.empty() ? 0 : parts_.front().pid;
@@ -340,7 +337,7 @@ void Writer::axes(const char* name, const int64_t (&values)[3]) {
 }
 
 void Writer::kernel(const Op& op) {
-  const Api* const call = launcher(op);
+  const Api* const call = events_.launcher(op);
   const Queue& queue = events_.queues[op.queue];
   const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   int64_t items[3];
@@ -368,7 +365,7 @@ void Writer::kernel(const Op& op) {
 }
 
 void Writer::copy(const Op& op) {
-  const Api* const call = launcher(op);
+  const Api* const call = events_.launcher(op);
   const CopyDirection way = copy_direction(events_.names.at(op.type));
   const int64_t gpu = agent_of_gpu(events_.queues[op.queue].gpu_id);
   head(kCopyKind, kinds_[kCopyKind].number(way.word),

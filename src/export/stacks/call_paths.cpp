@@ -81,11 +81,7 @@ std::vector<CallPath> call_paths_of(const Events& events) {
     auto& apis = by_thread[thread];
     if (apis.empty()) continue;
     threads.push_back(thread);
-    std::sort(apis.begin(), apis.end(), [&](uint32_t a, uint32_t b) {
-      const Api &x = events.apis[a], &y = events.apis[b];
-      if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
-      return x.end_ns != y.end_ns ? x.end_ns > y.end_ns : a < b;
-    });
+    events.sort_as_called(apis);
   }
   std::stable_sort(threads.begin(), threads.end(), [&](uint32_t a, uint32_t b) {
     return events.apis[by_thread[a].front()].start_ns < events.apis[by_thread[b].front()].start_ns;

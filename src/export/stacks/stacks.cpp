@@ -65,11 +65,7 @@ class Builder {
 };
 
 void Builder::walk(uint32_t thread, std::vector<uint32_t>& apis) {
-  std::sort(apis.begin(), apis.end(), [&](uint32_t a, uint32_t b) {
-    const Api &x = events_.apis[a], &y = events_.apis[b];
-    if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
-    return x.end_ns != y.end_ns ? x.end_ns > y.end_ns : a < b;
-  });
+  events_.sort_as_called(apis);
   std::vector<Open> open = {{thread_node(thread), INT64_MAX}};
   for (const uint32_t index : apis) {
     const Api& api = events_.apis[index];

@@ -92,14 +92,6 @@ std::optional<int64_t> CsvTable::integer(std::string_view column) const {
   return parse_number(trim(text(column)));
 }
 
-std::optional<double> CsvTable::real(size_t column) const {
-  const std::string value(trim(text(column)));
-  if (value.empty()) return std::nullopt;
-  char* end = nullptr;
-  const double number = std::strtod(value.c_str(), &end);
-  return *end == '\0' ? std::optional<double>(number) : std::nullopt;
-}
-
 bool has_columns(std::string_view head, std::initializer_list<std::string_view> columns) {
   std::vector<std::string> found;
   split_line(trim(head.substr(0, head.find('\n'))), false, found);

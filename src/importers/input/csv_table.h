@@ -34,7 +34,6 @@ class CsvTable {
   int64_t integer_or(std::string_view column, int64_t fallback) const {
     return integer(column).value_or(fallback);
   }
-  std::optional<double> real(size_t column) const;
 
  private:
   explicit CsvTable(Source& source) : path_(source.path()), lines_(source) {}

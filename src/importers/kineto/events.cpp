@@ -271,7 +271,6 @@ error_code EventParser::Impl::parse_field(od::field& field, Event& event, uint32
         event.phase = text.size() == 1 ? text[0] : '?';
       } else if (is("pid")) {
         once(2);
-        event.has_pid = true;
         return number_or_text(value, event.pid, event.pid_text);
       }
       return simdjson::SUCCESS;

@@ -55,7 +55,7 @@ struct Event {
   int32_t launch = -1;      // index into EventBatch::launches
   char phase = 0;           // 0 = missing
   Category category = Category::kOther;
-  bool has_pid = false, has_tid = false, has_ts = false, has_dur = false;
+  bool has_tid = false, has_ts = false, has_dur = false;
 };
 
 // What was wrong with events of a window.

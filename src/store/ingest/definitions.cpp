@@ -1,9 +1,9 @@
 // Definitions: who the process is, its strings, functions, devices and queues.
 #include <fmt/format.h>
 
-#include <unistd.h>
 #include <algorithm>
 
+#include "base/host_name.h"
 #include "base/quoted.h"
 #include "base/redact.h"
 #include "base/strings.h"
@@ -15,11 +15,6 @@ namespace {
 
 // Ids are dense except for lost definitions; one far beyond the others comes from a damaged record.
 constexpr uint32_t kMaxGap = 1 << 18;
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 std::string join(const std::vector<std::string>& parts) {
   std::string text;

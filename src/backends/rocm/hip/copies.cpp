@@ -37,10 +37,6 @@ struct Copy3D {
 };
 static_assert(sizeof(Copy3D) == 160);
 
-bool starts_with(const char* text, const char* start) {
-  return strncmp(text, start, strlen(start)) == 0;
-}
-
 // The direction that some functions have in their names; A is an array, on the device.
 int32_t kind_of_name(const char* name) {
   struct Named {

@@ -10,7 +10,6 @@ namespace sonde::hip {
 struct Frame {
   alignas(16) char data[kDataBytes];  // hip_api_data_t
   OpenCall open;
-  bool began;
 };
 constexpr uint32_t kMaxDepth = 8;
 struct Frames {

@@ -111,10 +111,6 @@ Category category_of(const char* name) {
   return static_cast<Category>(i);
 }
 
-bool starts_with(const char* text, const char* start) {
-  return strncmp(text, start, strlen(start)) == 0;
-}
-
 bool ends_with(const char* text, const char* end) {
   const size_t length = strlen(text), wanted = strlen(end);
   return length >= wanted && strcmp(text + length - wanted, end) == 0;

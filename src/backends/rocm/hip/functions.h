@@ -4,10 +4,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "backends/rocm/hip/parameters.h"
 
 namespace sonde::hip {
+
+inline bool starts_with(const char* text, const char* start) {
+  return strncmp(text, start, strlen(start)) == 0;
+}
 
 // Order of functions.inc.
 enum Function : uint16_t {
