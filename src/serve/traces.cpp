@@ -110,12 +110,9 @@ class TracesInThread : public Traces {
     look_for_growth(trace, slot);
     const std::lock_guard lock(slot.mutex);
     const int64_t now_ns = monotonic_now_ns();
-    return {slot.queued,
-            slot.queued ? slot.progress.what.load() : "",
-            slot.queued ? slot.progress.done.load() : 1,
-            slot.opened ? slot.opened->version : 0,
-            slot.grown_ns != 0 && now_ns - slot.grown_ns < kGrowing,
-            slot.error};
+    return {slot.queued ? slot.progress.what.load() : "",
+            slot.queued ? slot.progress.done.load() : 1, slot.opened ? slot.opened->version : 0,
+            slot.grown_ns != 0 && now_ns - slot.grown_ns < kGrowing, slot.error};
   }
 
  private:

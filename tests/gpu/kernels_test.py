@@ -32,8 +32,8 @@ def expected(options, path):
                 arguments.append(f"{own['.value_kind']}:{own['.offset']}:{own['.size']}")
         name = field[".symbol"].removesuffix(".kd")
         numbers = [field[key] for key in (".kernarg_segment_size", ".group_segment_fixed_size",
-                                          ".private_segment_fixed_size", ".vgpr_count", ".sgpr_count")]
-        kernels[name] = [f"{entries[name]:x}", *numbers, field.get(".agpr_count", "0"), *arguments]
+                                          ".private_segment_fixed_size")]
+        kernels[name] = [f"{entries[name]:x}", *numbers, *arguments]
     return kernels
 
 

@@ -17,10 +17,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   for (const auto& kernel : object->kernels) {
-    std::printf("%s %s %llx %u %u %u %u %u %u", object->head.architecture.c_str(),
-                kernel.name.c_str(), static_cast<unsigned long long>(kernel.entry),
-                kernel.descriptor.kernarg_bytes, kernel.descriptor.group_bytes,
-                kernel.descriptor.private_bytes, kernel.vgprs, kernel.sgprs, kernel.agprs);
+    std::printf("%s %s %llx %u %u %u", object->head.architecture.c_str(), kernel.name.c_str(),
+                static_cast<unsigned long long>(kernel.entry), kernel.descriptor.kernarg_bytes,
+                kernel.descriptor.group_bytes, kernel.descriptor.private_bytes);
     for (const auto& argument : kernel.arguments) {
       std::printf(" %s:%u:%u", argument.kind.c_str(), argument.offset, argument.bytes);
     }
