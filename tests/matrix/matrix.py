@@ -18,8 +18,8 @@ own, and prints one table.
                    the user's cache
   --mirror URL     where mmdebstrap gets Debian from
 
-What is tried is the commit that is checked out, not what has been changed
-since. Needs root, mmdebstrap, and some 12 GB of disk for each suite. Exits with
+What is tried is the commit that is checked out when it starts, not what changes
+later. Needs root, mmdebstrap, and some 12 GB of disk for each suite. Exits with
 1 where an area of bookworm or trixie has not passed.
 
     ./dev matrix trixie

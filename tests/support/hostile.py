@@ -3,7 +3,8 @@
 recover. The commands are those that `sonde --help` lists; a new one is tried without being named
 here.
 
-    hostile.py --sonde SONDE --folder EMPTY [--sessions [--recorder SONDE]]
+    hostile.py --sonde SONDE --folder EMPTY [--part N/OF]
+    hostile.py --sonde SONDE --folder EMPTY --sessions [--recorder SONDE]
 
 What must hold for a file that cannot be read: exit status 1, and on stderr exactly one line, which
 names the file. A file with flipped bits may also be readable; then the exit status is 0. No run may
@@ -95,7 +96,7 @@ def try_file(sonde, line, bad, name):
     return wrong and f"{' '.join(line)} on {name}: {wrong}"
 
 
-def try_files(sonde, folder):
+def try_files(sonde, folder, part):
     make_good(os.path.join(folder, "good.rpd"))
     bad = os.path.join(folder, "files")
     damage.damage_file(os.path.join(folder, "good.rpd"), bad)
@@ -104,6 +105,8 @@ def try_files(sonde, folder):
     pairs = [(line, name) for name in names for line in lines
              # A new trace, there or in it.
              if line[0] != "record" or name not in ("missing.rpd", "folder.rpd")]
+    number, of = map(int, part.split("/"))
+    pairs = pairs[number - 1::of]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda pair: try_file(sonde, pair[0], bad, pair[1]), pairs))
     problems = [wrong for wrong in found if wrong]
@@ -167,6 +170,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sonde", required=True)
     parser.add_argument("--folder", required=True)
+    parser.add_argument("--part", default="1/1", help="which share of the runs, \"2/3\": a sanitizer is slow")
     parser.add_argument("--sessions", action="store_true")
     parser.add_argument("--recorder", default="", help="makes the session that is damaged")
     options = parser.parse_args()
@@ -174,7 +178,7 @@ def main():
     if options.sessions:
         problems = try_sessions(options.sonde, options.recorder, options.folder)
     else:
-        problems = try_files(options.sonde, options.folder)
+        problems = try_files(options.sonde, options.folder, options.part)
     for problem in problems[:30]:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
