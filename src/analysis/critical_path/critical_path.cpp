@@ -196,24 +196,23 @@ report::Section edges_section(const Answer& answer) {
   return section;
 }
 
-// How much longer an event could take before the longest path became longer.
-int64_t slack_ns(const Answer& answer, uint32_t begin) {
-  const LongestPath& path = answer.path;
-  const auto through = [&](uint32_t node) { return path.before_ns[node] + path.after_ns[node]; };
-  return path.length_ns - std::max(through(begin), through(begin + 1));
-}
-
 report::Section slack_section(const Answer& answer) {
   report::Section section{.key = "slack", .empty_text = "No device operations."};
   report::Table& table = section.table;
   table.add_columns({name("name", "Name"), time("at_ns", "At"), time("duration_ns", "Duration"),
                      time("slack_ns", "Slack")});
   add_place_columns(table);
+  const std::vector<int64_t> after_ns = longest_after(answer.graph);
+  const auto through = [&](uint32_t node) { return answer.path.before_ns[node] + after_ns[node]; };
+  // How much longer an event could take before the longest path became longer.
+  const auto slack_ns = [&](uint32_t begin) {
+    return answer.path.length_ns - std::max(through(begin), through(begin + 1));
+  };
   for (size_t op = 0; op < answer.trace.ops.size(); ++op) {
     const Moment moment = {static_cast<trace::Row>(op), true, false};
-    std::vector<Value> row = {
-        name_of(answer.trace, moment), from_origin(answer, answer.trace.ops.start_ns[op]),
-        answer.trace.op_ns(op), slack_ns(answer, answer.graph.begin_of_op(op))};
+    std::vector<Value> row = {name_of(answer.trace, moment),
+                              from_origin(answer, answer.trace.ops.start_ns[op]),
+                              answer.trace.op_ns(op), slack_ns(answer.graph.begin_of_op(op))};
     add_place(answer.trace, moment, row);
     table.add_row(std::move(row));
   }

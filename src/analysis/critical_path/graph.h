@@ -101,13 +101,14 @@ Graph build_graph(const trace::Trace& trace, const GraphOptions& options);
 struct LongestPath {
   std::vector<size_t> edges;       // of Graph::edges, in order; empty for an empty graph
   std::vector<int64_t> before_ns;  // by node: the longest path that ends here
-  std::vector<int64_t> after_ns;   // by node: the longest path that begins here
   int64_t length_ns = 0;
   uint64_t unordered = 0;  // nodes of circles, which only wrong times can make
 };
 // The longest path; of equally long ones the one that ends last, and of equal ways to a node the
 // latest edge.
 LongestPath longest_path(const Graph& graph);
+// By node: the longest path that begins there.
+std::vector<int64_t> longest_after(const Graph& graph);
 
 // The parts of the path that take time, in order: what an exporter draws.
 struct Step {

@@ -11,13 +11,13 @@ constexpr uint32_t kNoEdge = ~uint32_t{0};
 struct Outgoing {
   std::vector<uint32_t> begin;  // begin[node + 1] is the end
   std::vector<uint32_t> edges;
-  explicit Outgoing(const Graph& graph) : begin(graph.time_ns.size() + 1, 0) {
-    for (const Edge& edge : graph.edges) ++begin[edge.from + 1];
+  explicit Outgoing(const Graph& graph)
+      : begin(graph.time_ns.size() + 2, 0), edges(graph.edges.size()) {
+    for (const Edge& edge : graph.edges) ++begin[edge.from + 2];
     for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-    std::vector<uint32_t> next(begin.begin(), begin.end() - 1);
-    edges.resize(graph.edges.size());
-    for (size_t i = 0; i < graph.edges.size(); ++i) {
-      edges[next[graph.edges[i].from]++] = static_cast<uint32_t>(i);
+    // begin[node + 1] grows from the node's begin to its end.
+    for (size_t i = 0; i < edges.size(); ++i) {
+      edges[begin[graph.edges[i].from + 1]++] = static_cast<uint32_t>(i);
     }
   }
 };
@@ -50,7 +50,6 @@ LongestPath longest_path(const Graph& graph) {
   LongestPath path;
   path.unordered = nodes - order.size();
   path.before_ns.assign(nodes, 0);
-  path.after_ns.assign(nodes, 0);
   std::vector<uint32_t> best(nodes, kNoEdge);
   for (const uint32_t node : order) {
     for (uint32_t i = outgoing.begin[node]; i < outgoing.begin[node + 1]; ++i) {
@@ -67,11 +66,6 @@ LongestPath longest_path(const Graph& graph) {
   }
   uint32_t last = kNoEdge;
   for (auto node = order.rbegin(); node != order.rend(); ++node) {
-    for (uint32_t i = outgoing.begin[*node]; i < outgoing.begin[*node + 1]; ++i) {
-      const Edge& edge = graph.edges[outgoing.edges[i]];
-      path.after_ns[*node] =
-          std::max(path.after_ns[*node], path.after_ns[edge.to] + edge.weight_ns);
-    }
     if (best[*node] == kNoEdge) continue;
     const bool later = last == kNoEdge || path.before_ns[*node] > path.before_ns[last] ||
                        (path.before_ns[*node] == path.before_ns[last] &&
@@ -90,6 +84,19 @@ LongestPath longest_path(const Graph& graph) {
                                   [&](size_t edge) { return graph.edges[edge].weight_ns > 0; });
   path.edges.erase(path.edges.begin(), first);
   return path;
+}
+
+std::vector<int64_t> longest_after(const Graph& graph) {
+  const Outgoing outgoing(graph);
+  const std::vector<uint32_t> order = ordered(graph, outgoing);
+  std::vector<int64_t> after_ns(graph.time_ns.size(), 0);
+  for (auto node = order.rbegin(); node != order.rend(); ++node) {
+    for (uint32_t i = outgoing.begin[*node]; i < outgoing.begin[*node + 1]; ++i) {
+      const Edge& edge = graph.edges[outgoing.edges[i]];
+      after_ns[*node] = std::max(after_ns[*node], after_ns[edge.to] + edge.weight_ns);
+    }
+  }
+  return after_ns;
 }
 
 }  // namespace sonde::analysis

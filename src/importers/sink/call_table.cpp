@@ -11,10 +11,12 @@ namespace sonde::importers {
 
 size_t CallTable::slot_of(int64_t process, int64_t correlation) const {
   constexpr uint64_t kGolden = 0x9E3779B97F4A7C15u;  // 2^64 divided by the golden ratio
-  const auto key = static_cast<uint64_t>(process) * kGolden ^ static_cast<uint64_t>(correlation);
+  constexpr uint64_t kNear = 8;  // numbers that follow each other do so in memory
+  const auto number = static_cast<uint64_t>(correlation);
+  const uint64_t key = static_cast<uint64_t>(process) * kGolden ^ number / kNear;
   const uint64_t mixed = (key ^ (key >> 32)) * kGolden;
   const size_t mask = slots_.size() - 1;
-  for (size_t slot = (mixed >> 32) & mask;; slot = (slot + 1) & mask) {
+  for (size_t slot = ((mixed >> 32) * kNear + number % kNear) & mask;; slot = (slot + 1) & mask) {
     if (slots_[slot] == kNone) return slot;
     const Call& call = calls_[slots_[slot]].call;
     if (call.correlation == correlation && call.process == process) return slot;
