@@ -67,18 +67,18 @@ void LaunchLinks::op(const LaunchArgs& args, Category category, int64_t pid, con
 
 void LaunchLinks::link_known() {
   const int64_t process = table_.processes().front();
-  std::vector<Waiting> rest;
+  size_t rest = 0;
   for (const Waiting& op : waiting_) {
     const bool has_number = op.args.correlation != kNone;
     const int64_t id =
         has_number ? table_.find(process, op.args.correlation, op.start_ns) : CallTable::kNoCall;
-    if (has_number && id == CallTable::kNoCall && rest.size() < kRoom / 2) {
-      rest.push_back(op);
+    if (has_number && id == CallTable::kNoCall && rest < kRoom / 2) {
+      waiting_[rest++] = op;
     } else {
       link(op, called(id));
     }
   }
-  waiting_ = std::move(rest);
+  waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(rest), waiting_.end());
 }
 
 void LaunchLinks::link(const Waiting& op, const Call* call) {
