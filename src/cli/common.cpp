@@ -156,6 +156,14 @@ Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& ar
   return print_report(arguments, std::move(report));
 }
 
+// Tables of some MB come and go while a file is read and analysed. As a rule malloc() gives each
+// back, and the system zeroes as many pages for the next: a fifth of all CPU time.
+void keep_freed_memory() {
+  constexpr int kMiB = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, 32 * kMiB);  // the most that glibc takes
+  ::mallopt(M_TRIM_THRESHOLD, 256 * kMiB);
+}
+
 }  // namespace
 
 trace::WindowText window_text(const Arguments& arguments) {
@@ -192,14 +200,6 @@ std::vector<Option> choice_options(const trace::Request& needs) {
 
 Result<store::Reader> open_trace(const Arguments& arguments) {
   return importers::open_trace(arguments.positionals().at(0), arguments.value_or("as", ""));
-}
-
-// Tables of some MB come and go while a file is read and analysed. As a rule malloc() gives each
-// back, and the system zeroes as many pages for the next: a fifth of all CPU time.
-static void keep_freed_memory() {
-  constexpr int kMiB = 1 << 20;
-  ::mallopt(M_MMAP_THRESHOLD, 32 * kMiB);  // the most that glibc takes
-  ::mallopt(M_TRIM_THRESHOLD, 256 * kMiB);
 }
 
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request) {
