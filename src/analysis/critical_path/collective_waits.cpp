@@ -5,25 +5,8 @@ namespace sonde::analysis {
 
 using trace::Row;
 
-namespace {
-
-// Whether kernels of more than one rank communicate: most traces are of one, and to find its
-// collectives takes a while.
-bool has_several_ranks(const trace::Ops& ops) {
-  size_t first = ops.size();
-  for (size_t op = 0; op < ops.size(); ++op) {
-    if (ops.category[op] != trace::Category::kCommunication) continue;
-    if (first == ops.size()) first = op;
-    if (ops.process[op] != ops.process[first] || ops.gpu[op] != ops.gpu[first]) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 std::vector<Row> find_last_comers(const trace::Trace& trace) {
   std::vector<Row> last_comers;
-  if (!has_several_ranks(trace.ops)) return last_comers;
   const Collectives all = find_collectives(std::span(&trace, 1));
   if (all.members.size() < 2) return last_comers;
   const Matched matched = match_collectives(all);
