@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "base/private_file.h"
 #include "record/memory_limit.h"
@@ -16,6 +17,14 @@
 namespace sonde::record {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kName = "sonde-XXXXXX";  // as mkdtemp() wants it
+constexpr std::string_view kPrefix = kName.substr(0, kName.find('X'));
+constexpr std::string_view kFinished = ".done";
+
+}  // namespace
 
 Result<std::string> make_session_dir(const Options& options) {
   std::string base = options.spool_folder;
@@ -26,7 +35,7 @@ Result<std::string> make_session_dir(const Options& options) {
   if (base.empty()) base = "/tmp";
   std::error_code error;
   const fs::path absolute = fs::absolute(base, error);
-  std::string path = (absolute / "sonde-XXXXXX").string();
+  std::string path = (absolute / kName).string();
   if (::mkdtemp(path.data()) == nullptr) {
     Error failure = errno_error("cannot make the session directory", base, errno);
     failure.hint = "choose another place with --spool-dir";
@@ -78,9 +87,27 @@ Result<std::string> read_output_name(const std::string& session) {
 
 void remove_session_dir(const std::string& session) {
   std::error_code error;
-  for (const auto& folder : wire::list_spools(session)) fs::remove_all(folder.path, error);
-  fs::remove(session + "/control", error);
-  fs::remove_all(session, error);
+  std::string path = session;
+  if (!is_finished_session(session)) {
+    path += kFinished;
+    fs::rename(session, path, error);
+    if (error) path = session;
+  }
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.path().filename() != "control") fs::remove_all(entry.path(), error);
+  }
+  fs::remove(path + "/control", error);
+  fs::remove_all(path, error);
+}
+
+bool is_finished_session(const std::string& path) {
+  std::error_code error;
+  const std::string name = fs::path(path).filename().string();
+  return name.size() == kName.size() + kFinished.size() &&
+         name.compare(0, kPrefix.size(), kPrefix) == 0 &&
+         name.compare(kName.size(), std::string::npos, kFinished) == 0 &&
+         fs::is_directory(path, error) &&
+         (fs::exists(path + "/control", error) || fs::is_empty(path, error));
 }
 
 }  // namespace sonde::record

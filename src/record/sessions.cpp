@@ -27,6 +27,8 @@ bool is_session(const std::string& path) {
 // Adds up the sizes in the folder, and finds the newest change.
 void measure(const std::string& folder, Session& session) {
   std::error_code error;
+  struct stat own {};
+  if (::stat(folder.c_str(), &own) == 0) session.changed_s = own.st_mtime;
   for (const auto& entry : fs::recursive_directory_iterator(
            folder, fs::directory_options::skip_permission_denied, error)) {
     struct stat info {};
@@ -69,9 +71,12 @@ std::vector<Session> find_sessions(const std::vector<std::string>& places) {
     for (const auto& entry :
          fs::directory_iterator(place, fs::directory_options::skip_permission_denied, error)) {
       const bool named = entry.path().filename().string().rfind(kPrefix, 0) == 0;
-      if (!named || !is_session(entry.path().string())) continue;
+      const std::string found = entry.path().string();
+      const bool finished = is_finished_session(found);
+      if (!named || !(finished || is_session(found))) continue;
       Session session;
-      session.path = absolute(entry.path().string());
+      session.path = absolute(found);
+      session.finished = finished;
       const bool known = std::any_of(sessions.begin(), sessions.end(), [&](const Session& other) {
         return other.path == session.path;
       });
@@ -87,9 +92,11 @@ std::vector<Session> find_sessions(const std::vector<std::string>& places) {
   return sessions;
 }
 
-Result<std::string> session_of(const std::string& path) {
+Result<std::string> session_of(const std::string& given) {
   std::error_code error;
-  if (is_session(path)) return path;
+  std::string path = given;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (is_session(path) || is_finished_session(path)) return path;
   if (fs::is_directory(path, error)) {
     return make_error(ErrorCode::kNotFound, "not a session directory of sonde record", path,
                       "it holds a file named control and folders p<PID>-...");
@@ -99,6 +106,7 @@ Result<std::string> session_of(const std::string& path) {
   auto places = session_places();
   places.push_back(fs::path(absolute(path)).parent_path().string());
   for (const Session& session : find_sessions(places)) {
+    if (session.finished) continue;
     if (!session.output.empty() && absolute(session.output) == absolute(path)) return session.path;
   }
   if (!told.empty()) {
