@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -296,6 +297,29 @@ static int test_children(void) {
   return good != 6;
 }
 
+/* ---- What a call costs ---- */
+
+/* Stands before libc's, also for what is preloaded. */
+static volatile int
+    asked; /* sigaction() is declared as a function that calls nothing of this file */
+pid_t getpid(void) {
+  ++asked;
+  return (pid_t)syscall(SYS_getpid);
+}
+
+static void handle(int number) { (void)number; }
+
+/* As a runtime does that sets its handlers before each of many short calls. */
+static int test_again(void) {
+  const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+  sigaction(SIGUSR1, &action, NULL);
+  asked = 0;
+  for (int i = 0; i < 1000; ++i) sigaction(SIGUSR1, &action, NULL);
+  /* A sample in between may ask, too. */
+  printf("getpid: %s\n", asked < 100 ? "few" : "many");
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   setvbuf(stdout, NULL, _IOLBF, 0);
@@ -309,5 +333,6 @@ int main(int argc, char** argv) {
   if (strcmp(what, "go") == 0) return test_go();
   if (strcmp(what, "wait") == 0) return test_wait();
   if (strcmp(what, "children") == 0) return test_children();
+  if (strcmp(what, "again") == 0) return test_again();
   return 2;
 }

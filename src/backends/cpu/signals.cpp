@@ -120,6 +120,15 @@ bool is_kept_here(int number, bool is_default) {
   return !leave(0);
 }
 
+// Whether an action for a signal leaves all that is remembered here as it is. Then it need not be
+// asked which process this is: that is a system call, too much for a program that sets its handlers
+// before each of many short calls.
+bool is_nothing_new(int number, struct sigaction action) {
+  const bool is_known =
+      action.sa_handler == SIG_DFL || (agent::load(g_wanted) & bit_of(number)) != 0;
+  return is_known && number != sampling_signal() && g_masked[number] == mask_ours(action);
+}
+
 void keep_here(const struct sigaction& action) {
   g_told = action;
   const bool restart = action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN ||
@@ -196,7 +205,7 @@ int change_action(int number, const struct sigaction* action, struct sigaction* 
   if (ours == 0 || number < 1 || number > kSignals) return next(number, action, before);
   const int masked = g_masked[number];
   const struct sigaction told = g_told;
-  if (action == nullptr || !is_this_process()) {
+  if (action == nullptr || !(is_nothing_new(number, *action) || is_this_process())) {
     const int result = next(number, action, before);
     if (result != 0 || before == nullptr) return result;
     if (number == ours) *before = told;
@@ -218,16 +227,17 @@ int change_action(int number, const struct sigaction* action, struct sigaction* 
 }
 
 void (*change_handler(int number, void (*handler)(int), int flags, Signal next))(int) {
-  if (sampling_signal() == 0 || number < 1 || number > kSignals || !is_this_process()) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  if (sampling_signal() == 0 || number < 1 || number > kSignals || is_nothing_new(number, action) ||
+      !is_this_process()) {
     return next(number, handler);
   }
   if (!is_kept_here(number, handler == SIG_DFL)) {
     g_masked[number] = 0;
     return next(number, handler);
   }
-  struct sigaction action = {};
-  action.sa_handler = handler;
-  action.sa_flags = flags;
   if ((flags & SA_NODEFER) == 0) sigaddset(&action.sa_mask, number);
   const auto before = g_told.sa_handler;
   keep_here(action);
