@@ -164,6 +164,12 @@ void keep_freed_memory() {
   ::mallopt(M_TRIM_THRESHOLD, 256 * kMiB);
 }
 
+Result<trace::Trace> load_one(const Arguments& arguments, const std::string& path,
+                              const trace::Request& request) {
+  keep_freed_memory();
+  return trace::load_file(path, arguments.value_or("as", ""), request, window_text(arguments));
+}
+
 }  // namespace
 
 trace::WindowText window_text(const Arguments& arguments) {
@@ -203,9 +209,17 @@ Result<store::Reader> open_trace(const Arguments& arguments) {
 }
 
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request) {
-  keep_freed_memory();
-  return trace::load_file(arguments.positionals().at(0), arguments.value_or("as", ""), request,
-                          window_text(arguments));
+  return load_one(arguments, arguments.positionals().at(0), request);
+}
+
+Result<std::vector<trace::Trace>> load_traces(const Arguments& arguments,
+                                              const trace::Request& request) {
+  std::vector<trace::Trace> traces;
+  for (const std::string& path : arguments.positionals()) {
+    SONDE_ASSIGN(trace::Trace trace, load_one(arguments, path, request));
+    traces.push_back(std::move(trace));
+  }
+  return traces;
 }
 
 std::vector<Option> shared_options(std::string_view names) {
@@ -302,12 +316,7 @@ Command joint_command(const JointAnalysis& analysis) {
     trace::Request request = analysis.needs();
     SONDE_ASSIGN(const auto choice, choice_of(arguments, request));
     choice.apply(request);
-    std::vector<trace::Trace> traces;
-    for (const std::string& path : arguments.positionals()) {
-      SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
-                                                        window_text(arguments)));
-      traces.push_back(std::move(trace));
-    }
+    SONDE_ASSIGN(const auto traces, load_traces(arguments, request));
     report::Report report = analysis.report_of(traces);
     report.definition = analysis.definition;
     return print_report(arguments, std::move(report));

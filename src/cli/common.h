@@ -38,6 +38,9 @@ Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const ch
 Result<store::Reader> open_trace(const Arguments& arguments);
 // The columns of FILE that a request wants, in the window that the options name.
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request);
+// The same of every file that is named.
+Result<std::vector<trace::Trace>> load_traces(const Arguments& arguments,
+                                              const trace::Request& request);
 
 // Sorts the first table and cuts all as the options say, renders the report and writes it to
 // stdout, its definition only where --explain asks for it. Warnings that the format cannot show go

@@ -35,12 +35,7 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(const auto choice, choice_of(arguments, analysis::findings_needs()));
   trace::Request request = analysis::findings_needs();
   choice.apply(request);
-  std::vector<trace::Trace> traces;
-  for (const std::string& path : arguments.positionals()) {
-    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
-                                                      window_text(arguments)));
-    traces.push_back(std::move(trace));
-  }
+  SONDE_ASSIGN(auto traces, load_traces(arguments, request));
   const std::vector<analysis::Pace> paces = analysis::leave_out_warm_up(traces);
   auto all = analysis::all_findings_of(traces);  // the largest saving first
   const auto is_large = [&](const auto& finding) {
