@@ -111,7 +111,11 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   const FileSizeSignalIgnored ignored_signal;
   SONDE_ASSIGN(auto control, wire::Control::open(session));
   auto recorded = read_output_name(session);
-  if (!recorded && output.empty()) return std::move(recorded).error();
+  if (!recorded && output.empty()) {
+    if (!wire::list_spools(session).empty()) return std::move(recorded).error();
+    remove_session_dir(session);
+    return Outcome{};
+  }
   if (recorded) {
     if (auto before = part_not_ended(*recorded, session)) {
       SONDE_TRY(write_output_name(session, *before));

@@ -1,5 +1,7 @@
 #include "record/session_dir.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -8,23 +10,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
 
 #include "base/private_file.h"
+#include "base/unique_fd.h"
 #include "record/memory_limit.h"
 #include "wire/session.h"
 
 namespace sonde::record {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-constexpr std::string_view kName = "sonde-XXXXXX";  // as mkdtemp() wants it
-constexpr std::string_view kPrefix = kName.substr(0, kName.find('X'));
-constexpr std::string_view kFinished = ".done";
-
-}  // namespace
 
 Result<std::string> make_session_dir(const Options& options) {
   std::string base = options.spool_folder;
@@ -35,7 +29,7 @@ Result<std::string> make_session_dir(const Options& options) {
   if (base.empty()) base = "/tmp";
   std::error_code error;
   const fs::path absolute = fs::absolute(base, error);
-  std::string path = (absolute / kName).string();
+  std::string path = (absolute / "sonde-XXXXXX").string();
   if (::mkdtemp(path.data()) == nullptr) {
     Error failure = errno_error("cannot make the session directory", base, errno);
     failure.hint = "choose another place with --spool-dir";
@@ -87,27 +81,15 @@ Result<std::string> read_output_name(const std::string& session) {
 
 void remove_session_dir(const std::string& session) {
   std::error_code error;
-  std::string path = session;
-  if (!is_finished_session(session)) {
-    path += kFinished;
-    fs::rename(session, path, error);
-    if (error) path = session;
+  const UniqueFd folder(::open(session.c_str(), O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const std::string opened = fmt::format("/proc/self/fd/{}", folder.get());
+  for (const auto& entry : fs::directory_iterator(opened, error)) {
+    const auto name = entry.path().filename();
+    if (name != "control" && name != "output") fs::remove_all(entry.path(), error);
   }
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    if (entry.path().filename() != "control") fs::remove_all(entry.path(), error);
-  }
-  fs::remove(path + "/control", error);
-  fs::remove_all(path, error);
-}
-
-bool is_finished_session(const std::string& path) {
-  std::error_code error;
-  const std::string name = fs::path(path).filename().string();
-  return name.size() == kName.size() + kFinished.size() &&
-         name.compare(0, kPrefix.size(), kPrefix) == 0 &&
-         name.compare(kName.size(), std::string::npos, kFinished) == 0 &&
-         fs::is_directory(path, error) &&
-         (fs::exists(path + "/control", error) || fs::is_empty(path, error));
+  fs::remove(opened + "/output", error);
+  fs::remove(opened + "/control", error);
+  fs::remove_all(session, error);
 }
 
 }  // namespace sonde::record

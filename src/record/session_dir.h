@@ -17,10 +17,9 @@ uint64_t session_limit(const Options& options, const std::string& session);
 Status write_output_name(const std::string& session, const std::string& output);
 Result<std::string> read_output_name(const std::string& session);
 
-// Everything of the session is in its trace. The directory gets another name first and loses its
-// control file almost last, so that what an interrupted removal leaves is told from a session.
+// The name of the trace and the control file, which makes a directory a session, are removed last,
+// so that `sonde recover` can remove a session whose removal was interrupted. Its owner may have
+// put a link in its place, which is not followed.
 void remove_session_dir(const std::string& session);
-// What an interrupted removal has left.
-bool is_finished_session(const std::string& path);
 
 }  // namespace sonde::record

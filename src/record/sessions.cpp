@@ -27,8 +27,6 @@ bool is_session(const std::string& path) {
 // Adds up the sizes in the folder, and finds the newest change.
 void measure(const std::string& folder, Session& session) {
   std::error_code error;
-  struct stat own {};
-  if (::stat(folder.c_str(), &own) == 0) session.changed_s = own.st_mtime;
   for (const auto& entry : fs::recursive_directory_iterator(
            folder, fs::directory_options::skip_permission_denied, error)) {
     struct stat info {};
@@ -71,12 +69,9 @@ std::vector<Session> find_sessions(const std::vector<std::string>& places) {
     for (const auto& entry :
          fs::directory_iterator(place, fs::directory_options::skip_permission_denied, error)) {
       const bool named = entry.path().filename().string().rfind(kPrefix, 0) == 0;
-      const std::string found = entry.path().string();
-      const bool finished = is_finished_session(found);
-      if (!named || !(finished || is_session(found))) continue;
+      if (!named || !is_session(entry.path().string())) continue;
       Session session;
-      session.path = absolute(found);
-      session.finished = finished;
+      session.path = absolute(entry.path().string());
       const bool known = std::any_of(sessions.begin(), sessions.end(), [&](const Session& other) {
         return other.path == session.path;
       });
@@ -92,11 +87,9 @@ std::vector<Session> find_sessions(const std::vector<std::string>& places) {
   return sessions;
 }
 
-Result<std::string> session_of(const std::string& given) {
+Result<std::string> session_of(const std::string& path) {
   std::error_code error;
-  std::string path = given;
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  if (is_session(path) || is_finished_session(path)) return path;
+  if (is_session(path)) return path;
   if (fs::is_directory(path, error)) {
     return make_error(ErrorCode::kNotFound, "not a session directory of sonde record", path,
                       "it holds a file named control and folders p<PID>-...");
@@ -106,7 +99,6 @@ Result<std::string> session_of(const std::string& given) {
   auto places = session_places();
   places.push_back(fs::path(absolute(path)).parent_path().string());
   for (const Session& session : find_sessions(places)) {
-    if (session.finished) continue;
     if (!session.output.empty() && absolute(session.output) == absolute(path)) return session.path;
   }
   if (!told.empty()) {

@@ -15,7 +15,6 @@ struct Session {
   int64_t changed_s = 0;     // when something was last written, seconds since 1970
   uint64_t bytes = 0;        // on disk
   bool being_read = false;   // a recorder or a recovery is reading it
-  bool finished = false;     // all is in the trace; what an interrupted removal has left
 };
 
 // Where sessions are made: $SONDE_SPOOL_DIR, $TMPDIR, /tmp and other places for temporary files.

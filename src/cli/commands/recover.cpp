@@ -9,7 +9,6 @@
 #include "cli/common.h"
 #include "cli/record_summary.h"
 #include "record/record.h"
-#include "record/session_dir.h"
 #include "record/sessions.h"
 
 namespace sonde::cli {
@@ -24,12 +23,6 @@ std::string date_of(int64_t seconds) {
   return ::localtime_r(&time, &local) != nullptr ? fmt::format("{:%Y-%m-%d %H:%M:%S}", local) : "";
 }
 
-const char* state_of(const record::Session& session) {
-  if (session.being_read) return "still being recorded";
-  return session.finished ? "in its trace; sonde recover removes the rest"
-                          : "sonde recover finishes it";
-}
-
 // What can be recovered, the newest first.
 Result<int> list(const Arguments& arguments) {
   report::Report report;
@@ -40,8 +33,9 @@ Result<int> list(const Arguments& arguments) {
                              text("session", "Session directory"), text("trace", "Trace"),
                              text("state", "State")});
   for (const auto& session : record::find_sessions(record::session_places())) {
-    section.table.add_row({date_of(session.changed_s), format_size(session.bytes), session.path,
-                           session.output, state_of(session)});
+    section.table.add_row(
+        {date_of(session.changed_s), format_size(session.bytes), session.path, session.output,
+         session.being_read ? "still being recorded" : "sonde recover finishes it"});
   }
   report.sections.push_back(std::move(section));
   return print_report(arguments, std::move(report), 0);
@@ -50,12 +44,12 @@ Result<int> list(const Arguments& arguments) {
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return list(arguments);
   SONDE_ASSIGN(const std::string session, record::session_of(arguments.positionals()[0]));
-  if (record::is_finished_session(session)) {
-    record::remove_session_dir(session);
-    fmt::print(stderr, "sonde: {}: its recording had been finished; removed the rest\n", session);
+  SONDE_ASSIGN(const auto outcome, record::recover(session, arguments.value_or("output", "")));
+  if (outcome.path.empty()) {
+    fmt::print(stderr, "sonde: {}: nothing was left to recover, the directory is removed\n",
+               session);
     return 0;
   }
-  SONDE_ASSIGN(const auto outcome, record::recover(session, arguments.value_or("output", "")));
   print_record_summary(outcome);
   return 0;
 }
