@@ -299,9 +299,9 @@ static int test_children(void) {
 
 /* ---- What a call costs ---- */
 
-/* Stands before libc's, also for what is preloaded. */
-static volatile int
-    asked; /* sigaction() is declared as a function that calls nothing of this file */
+/* Stands before libc's, also for what is preloaded. The compiler believes that sigaction() calls
+ * nothing of this file, hence volatile. */
+static volatile int asked;
 pid_t getpid(void) {
   ++asked;
   return (pid_t)syscall(SYS_getpid);

@@ -120,9 +120,9 @@ bool is_kept_here(int number, bool is_default) {
   return !leave(0);
 }
 
-// Whether an action for a signal leaves all that is remembered here as it is. Then it need not be
-// asked which process this is: that is a system call, too much for a program that sets its handlers
-// before each of many short calls.
+// Whether an action for a signal leaves all that is remembered here as it is. Then it does not
+// matter which process this is. To ask takes a system call, too much for a program that sets its
+// handlers before each of many short calls.
 bool is_nothing_new(int number, struct sigaction action) {
   const bool is_known =
       action.sa_handler == SIG_DFL || (agent::load(g_wanted) & bit_of(number)) != 0;

@@ -59,7 +59,8 @@ recover - Finish a trace whose recording was interrupted
 
 When sonde record itself is killed, or its disk is full, the records of the program stay in the
 session directory. This command brings them into the trace, exactly from where the recorder stopped,
-and removes the directory. Processes that still run are no longer recorded after that.
+and removes the directory. Processes that still run are no longer recorded after that. A directory
+whose records are all in the trace, because only its removal was interrupted, is removed.
 
 WHAT is the trace (even if the recording had not made it yet), or the session directory. Without it,
 sonde recover lists the recordings that can be finished, newest first: those in $SONDE_SPOOL_DIR,
