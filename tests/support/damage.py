@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Makes bad input files, the same ones for the same seed.
 
-    damage.py session DIR [SEED]      damages about half of the chunk files of a session directory
-    damage.py file GOOD FOLDER        bad variants of an .rpd into FOLDER, one file each
+    damage.py DIR [SEED]      damages about half of the chunk files of a session directory
 """
 
+import gzip
 import os
 import random
+import sqlite3
 import struct
 import sys
 
@@ -58,47 +59,46 @@ def damage_session(folder, seed):
         print(f"damaged {path}: {kind}")
 
 
-def variants(good):
+def other_database():
+    """A valid one of another program."""
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE songs(title)")
+        return database.serialize()
+
+
+def variants(good, flips):
     """Name and content of bad .rpd files; those called "maybe" may also be read, if correctly."""
     rng = random.Random(1)
     page = struct.unpack_from(">H", good, 16)[0]
     yield "empty", b""
     yield "one-byte", b"S"
     yield "text", b"this is no trace\n" * 1000
+    yield "zeros", bytes(100000)
     yield "noise", rng.randbytes(100000)
+    yield "noise-after-magic", good[:16] + rng.randbytes(5000)
+    yield "other-database", other_database()
     yield "header-only", good[:100]
     yield "no-schema", good[:16] + bytes(page - 16)
     yield "truncated-page", good[:page + page // 2]
     yield "truncated-half", good[:len(good) // 2 // page * page]
     yield "gzip-noise", b"\x1f\x8b\x08\x00" + rng.randbytes(5000)
-    yield "gzip-cut", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
+    yield "gzip-of-noise", gzip.compress(rng.randbytes(1000))
+    yield "gzip-header-only", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
+    yield "gzip-cut", gzip.compress(good)[:-100]
     yield "json", b'{"colour": "red"}'
     yield "huge-page-count", good[:28] + struct.pack(">I", 0xFFFFFFFF) + good[32:]
     yield "huge-page-size", good[:16] + b"\xff\xff" + good[18:]
     yield "huge-cell-count", good[:103] + b"\xff\xff" + good[105:]
     yield "schema-zeroed", good[:100] + bytes(page - 100) + good[page:]
-    for i in range(6):
-        yield f"maybe-flipped-{i}", flip(good, rng, 1 + 40 * i, begin=16)
-    for i in range(3):
+    yield "maybe-last-byte-missing", good[:-1]
+    for i in range(flips):
+        yield f"maybe-flipped-{i}", flip(good, rng, 1 + 240 * i // flips, begin=16)
+    for i in range(flips // 2):
         start = rng.randrange(1, len(good) // page) * page
         yield f"maybe-page-noise-{i}", good[:start] + rng.randbytes(page) + good[start + page:]
 
 
-def damage_file(good, folder):
-    with open(good, "rb") as file:
-        data = file.read()
-    os.makedirs(folder, exist_ok=True)
-    for name, content in variants(data):
-        with open(os.path.join(folder, name + ".rpd"), "wb") as file:
-            file.write(content)
-    os.mkdir(os.path.join(folder, "folder.rpd"))
-    print(len(os.listdir(folder)), "bad files")
-
-
 if __name__ == "__main__":
-    if len(sys.argv) >= 3 and sys.argv[1] == "session":
-        damage_session(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else None)
-    elif len(sys.argv) == 4 and sys.argv[1] == "file":
-        damage_file(sys.argv[2], sys.argv[3])
-    else:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
+    damage_session(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -3,7 +3,7 @@
 recover. The commands are those that `sonde --help` lists; a new one is tried without being named
 here.
 
-    hostile.py --sonde SONDE --folder EMPTY [--part N/OF]
+    hostile.py --sonde SONDE --folder EMPTY [--good TRACE] [--flips COUNT] [--part N/OF]
     hostile.py --sonde SONDE --folder EMPTY --sessions [--recorder SONDE]
 
 What must hold for a file that cannot be read: exit status 1, and on stderr exactly one line, which
@@ -96,10 +96,21 @@ def try_file(sonde, line, bad, name):
     return wrong and f"{' '.join(line)} on {name}: {wrong}"
 
 
-def try_files(sonde, folder, part):
-    make_good(os.path.join(folder, "good.rpd"))
+def make_bad(good, flips, folder):
+    os.makedirs(os.path.join(folder, "folder.rpd"))
+    with open(good, "rb") as file:
+        data = file.read()
+    for name, content in damage.variants(data, flips):
+        with open(os.path.join(folder, name + ".rpd"), "wb") as file:
+            file.write(content)
+
+
+def try_files(sonde, good, flips, folder, part):
+    if not good:
+        good = os.path.join(folder, "good.rpd")
+        make_good(good)
     bad = os.path.join(folder, "files")
-    damage.damage_file(os.path.join(folder, "good.rpd"), bad)
+    make_bad(good, flips, bad)
     lines = commands_with_files(sonde)
     names = sorted(os.listdir(bad)) + ["missing.rpd"]
     pairs = [(line, name) for name in names for line in lines
@@ -170,6 +181,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sonde", required=True)
     parser.add_argument("--folder", required=True)
+    parser.add_argument("--good", help="the trace to damage, instead of a small one")
+    parser.add_argument("--flips", type=int, default=6, help="files with some flipped bits")
     parser.add_argument("--part", default="1/1", help="which share of the runs, \"2/3\": a sanitizer is slow")
     parser.add_argument("--sessions", action="store_true")
     parser.add_argument("--recorder", default="", help="makes the session that is damaged")
@@ -178,7 +191,7 @@ def main():
     if options.sessions:
         problems = try_sessions(options.sonde, options.recorder, options.folder)
     else:
-        problems = try_files(options.sonde, options.folder, options.part)
+        problems = try_files(options.sonde, options.good, options.flips, options.folder, options.part)
     for problem in problems[:30]:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
