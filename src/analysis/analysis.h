@@ -64,8 +64,8 @@ struct Analysis {
   std::string definition;   // paragraphs; what each column means, exactly
   std::vector<Example> examples;
   std::vector<Option> options;
-  // Which columns; window and filters are the caller's. --kernel filters operations, or --name
-  // calls where there are no operations among them.
+  // Which columns; window and filters are the caller's. --kernel filters operations, unless it
+  // explains idle time, or --name calls where there are no operations among them.
   trace::Request (*needs)(const Parameters& parameters);
   Result<report::Report> (*run)(const trace::Trace& trace, const Parameters& parameters);
   bool in_overview = false;  // part of `sonde analyze`: cheap, and says something by itself

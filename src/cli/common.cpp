@@ -179,7 +179,7 @@ trace::WindowText window_text(const Arguments& arguments) {
 Result<Choice> choice_of(const Arguments& arguments, const trace::Request& needs) {
   Choice choice;
   const std::string option = name_option(needs);
-  if (const auto pattern = arguments.value(option.substr(2))) {
+  if (const auto pattern = arguments.value(option.substr(2)); pattern && !needs.explains_idle) {
     SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, option));
   }
   SONDE_ASSIGN(choice.gpu, whole_number(arguments, "gpu"));
@@ -197,7 +197,8 @@ void Choice::apply(trace::Request& request) const {
 
 std::vector<Option> choice_options(const trace::Request& needs) {
   const bool has_memory = (needs.args_of & bit_of(trace::ApiKind::kMemory)) != 0;
-  std::vector<Option> options = shared_options(name_option(needs));
+  std::vector<Option> options;
+  if (!needs.explains_idle) options = shared_options(name_option(needs));
   if (needs.ops || has_memory) options = joined(std::move(options), shared_options("--gpu"));
   options = joined(std::move(options), shared_options("--rank"));
   if (!needs.ops) options.back().help = "only what this rank did";

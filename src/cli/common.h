@@ -56,7 +56,8 @@ struct Choice {
   std::optional<int64_t> gpu, rank;
   void apply(trace::Request& request) const;
 };
-// --kernel, or --name where there are no operations; --gpu where something is of one; --rank.
+// --kernel, or --name where there are no operations, unless the answer is about all of them; --gpu
+// where something is of one; --rank.
 std::vector<Option> choice_options(const trace::Request& needs);
 Result<Choice> choice_of(const Arguments& arguments, const trace::Request& needs);
 

@@ -41,7 +41,7 @@ Status take_choice(Taken& taken, const trace::Request& needs, Choice& choice) {
   SONDE_TRY(trace::check_window(choice.window));
   choice.request = needs;
   const std::string by_name = needs.ops ? "kernel" : "name";
-  if (const auto pattern = taken.text(by_name)) {
+  if (const auto pattern = needs.explains_idle ? std::nullopt : taken.text(by_name)) {
     SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, "--" + by_name));
   }
   (needs.ops ? choice.request.op_names : choice.request.api_names) = &choice.names;

@@ -45,6 +45,7 @@ Request united(const Request& a, const Request& b) {
   both.monitors |= b.monitors;
   both.program |= b.program;
   both.cpu_time |= b.cpu_time;
+  both.explains_idle |= b.explains_idle;
   both.args_of |= b.args_of;
   if (a.args_of == 0) both.args_named = b.args_named;
   if (a.args_of != 0 && b.args_of != 0 && a.args_named != b.args_named) both.args_named = nullptr;

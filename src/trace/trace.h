@@ -164,6 +164,9 @@ struct Request {
   bool program = false;        // Trace::program
   bool cpu_time = false;       // Trace::cpu_time
   bool whole = false;          // operations keep their whole times, for delays between events
+  // The answer says why GPUs did nothing, so that operations cannot be chosen by name: the time of
+  // the others would count as nothing.
+  bool explains_idle = false;
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
   // a runtime that allocate and free.

@@ -397,6 +397,16 @@ class Collectives(JobVerdict):
                                  {"waiting or transfer": 80 * 1_020_000, "transfer": 80 * 100_000})
                 self.assertNotIn("left out", " ".join(told.get("notes", [])))
 
+    def test_a_rank_that_becomes_slower(self):
+        """Rank 2 is 100 us late at first and 2 ms at the end: the mean is no lateness of each time."""
+        job = Job([0] * 3)
+        for i in range(20):
+            t, late = 1000 + 9000 * i, 100 + 100 * i
+            job.collective([t, t, t + late], t + late + 250, number=i)
+        said = "1.05 ms late on average, from 100 us to 2.00 ms"
+        self.assertIn(said, self.told(*job.ranks)["time_facts"]["late"])
+        self.assertIn(said, self.text("check", *job.ranks).replace("\n ", ""))
+
     def test_waiting_for_a_rank_that_is_not_there(self):
         """Rank 3 of 4 is 5 ms late each time. Without its file, nobody knows whether that is waiting."""
         job = Job([0] * 4)

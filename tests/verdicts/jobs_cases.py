@@ -172,6 +172,19 @@ class LittleOfTheProgram(Verdict):
         self.assert_first("host-unknown", loop.trace)
         self.assertIn("If recording was paused meanwhile", self.text("check", loop.trace))
 
+    def test_a_thread_that_launches_for_another(self):
+        """As DataParallel: the main thread loads data for 6 of 10 ms, and other threads launch. What those wait
+        for is not in the file, but who may have held them up is; one that loads ahead all the time as well."""
+        trace = Trace()
+        for i in range(20):
+            at = i * 10_000
+            trace.range("enumerate(DataLoader)#_Iter.__next__", at, 6000)
+            trace.kernel("forward", at + 6060, 3800, launched=at + 6040, thread=200)
+        self.assert_first("host-unknown", trace)
+        said = self.ask("check", trace)["check_remarks"][0]
+        self.assertIn("it may have waited for thread 7, which was in enumerate(DataLoader)#_Iter.__next__ for "
+                      "6.00 ms of it", said)
+
     def test_operations_whose_calls_are_missing(self):
         """40 of each 100 us are idle, and nothing is known of the host."""
         trace = Trace()

@@ -209,11 +209,10 @@ std::string late_text(const Answer& answer) {
   }
   const Lateness& first = late.front();
   std::string text = fmt::format(
-      "{} comes last in {} of {} collectives of its group{}, {} late on average; others "
+      "{} comes last in {} of {} collectives of its group{}, {}; others "
       "waited {} for it",
       name_of(answer.all.members[first.member]), first.last_in_group, first.in_group,
-      group_text(answer, first), format_duration(first.late_ns / std::max<int64_t>(1, first.last)),
-      format_duration(first.caused_ns));
+      group_text(answer, first), lateness_text(first), format_duration(first.caused_ns));
   if (late.size() > 1) text += fmt::format("; {} more ranks are late", late.size() - 1);
   return text;
 }

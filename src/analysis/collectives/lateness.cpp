@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
 
 #include "analysis/collectives/collectives.h"
+#include "base/strings.h"
 #include "trace/intervals.h"
 
 namespace sonde::analysis {
@@ -134,9 +137,12 @@ std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
       group.last += instance.last == one.member ? 1 : 0;
     }
     if (instance.last == kNobody) continue;
-    ++result[instance.last].last;
-    result[instance.last].late_ns += instance.late_ns;
-    result[instance.last].caused_ns += waited_ns;
+    Lateness& last = result[instance.last];
+    last.least_ns = last.last == 0 ? instance.late_ns : std::min(last.least_ns, instance.late_ns);
+    last.most_ns = std::max(last.most_ns, instance.late_ns);
+    ++last.last;
+    last.late_ns += instance.late_ns;
+    last.caused_ns += waited_ns;
   }
   for (size_t member = 0; member < result.size(); ++member) result[member].member = member;
   const HiddenWaits hidden(all, matched);
@@ -153,6 +159,16 @@ std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
     one.in_group = count;
   }
   return result;
+}
+
+std::string lateness_text(const Lateness& one) {
+  const int64_t mean_ns = one.late_ns / std::max<int64_t>(1, one.last);
+  std::string text = format_duration(mean_ns) + " late on average";
+  if (one.most_ns - one.least_ns > mean_ns) {
+    text +=
+        fmt::format(", from {} to {}", format_duration(one.least_ns), format_duration(one.most_ns));
+  }
+  return text;
 }
 
 std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched) {

@@ -377,6 +377,7 @@ Analysis critical_path_analysis() {
         return trace::Request{.ops = true,
                               .links = true,
                               .streams = true,
+                              .explains_idle = true,
                               .args_of = trace::bit_of(trace::ApiKind::kRuntime) |
                                          trace::bit_of(trace::ApiKind::kDeviceSync) |
                                          trace::bit_of(trace::ApiKind::kOperator),

@@ -327,7 +327,11 @@ report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& tr
 }  // namespace
 
 // Includes what collectives need, for the clocks of ranks.
-trace::Request diff_needs() { return collectives_needs(); }
+trace::Request diff_needs() {
+  trace::Request request = collectives_needs();
+  request.explains_idle = true;
+  return request;
+}
 
 report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
   report::Report report;

@@ -210,6 +210,7 @@ trace::Request findings_needs() {
     return collectives_want_args(name) || find_perf_model(name) != nullptr ||
            trace::is_wait_call(name);
   };
+  request.explains_idle = true;
   request.all_apis = true;
   request.op_counters = true;
   request.devices = true;

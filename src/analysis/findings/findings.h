@@ -41,11 +41,15 @@ struct Finding {
 // The ids that there are.
 std::vector<std::string> finding_ids();
 
-// The steps that the findings are about.
+// The steps that the findings are about. Of several processes, which as ranks of a job work on the
+// same steps: those of the process with most, and the time of the slowest.
 struct Pace {
-  int64_t steps = 0, warm_up = 0;  // of all processes; the first ones, which were taken out
+  int64_t processes = 0;           // that have steps
+  bool as_many = true;             // steps in all of them
+  int64_t steps = 0, warm_up = 0;  // the latter are the first ones, which were taken out
   int64_t step_ns = 0;             // of the steps that are left: StepPace::ns
   bool host_runs_ahead = false;    // in a process: StepPace
+  void join(const Pace& other);    // all but `whole`
   bool of_device = false;          // told from kernels that repeat, not from markers
   // The whole program, if a part of its operations was taken out.
   struct Whole {

@@ -50,7 +50,8 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "The launching call returned early, so look for what the work waited for: another GPU (the "
       "stage before it in a pipeline, a copy between GPUs), an event that the file does not show, "
       "or another process on the GPU.",
-      "the idle time with reason other in sonde idle (launched but not started), without slow-call",
+      "the idle time with reason other in sonde idle (launched but not started), without slow-call and "
+      "graph-gaps",
       "all of it"};
   rules[static_cast<size_t>(IdleReason::kUnlinked)] = {
       "idle-unexplained", "GPUs are idle, and the file does not have the calls that would say why",
@@ -80,13 +81,15 @@ constexpr Rule kCallRule = {
     "gaps with reason other in sonde idle, at least half of which the launching call takes",
     "all of it"};
 
-// Of reason launch latency: one call launched both operations, so fewer launches would not help.
+// Of reason launch latency or other: one call launched both operations, so fewer launches would not
+// help, and the second one waits for nothing outside of the graph.
 constexpr Rule kGraphRule = {
     "graph-gaps", "GPUs are idle between the operations of one graph",
     "Give the graph's kernels more to do, fuse them, or let branches of the graph that do not "
-    "depend on each other run at the same time. sonde sequences shows what could be fused.",
-    "the idle time with reason launch latency in sonde idle between operations that one call "
-    "launched",
+    "depend on each other run at the same time; a host function in the graph holds it up, too. "
+    "sonde sequences shows what could be fused.",
+    "the idle time with reason launch latency or other in sonde idle between operations that one "
+    "call launched, without slow-call",
     "half of it, as if half of the gaps were gone"};
 
 // Of reason launch-bound: the cause is what the launching thread did, and fewer launches would not
@@ -126,7 +129,8 @@ constexpr Rule kBlockedRule = {
     "conditions, queues, threads and processes",
     "all of it"};
 constexpr Rule kUnknownRule = {
-    "host-unknown", "GPUs are idle for long while the program does something that was not recorded",
+    "host-unknown",
+    "GPUs are idle for long while the thread that launches their work does nothing that was recorded",
     "Find out what it does: record call stacks (sonde record, or torch.profiler with "
     "with_stack=True), or mark the parts of the loop. If recording was paused meanwhile, look at "
     "one part (--from, --to). sonde idle lists the gaps.",
@@ -205,7 +209,8 @@ const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
   if (gap.reason == IdleReason::kOther && launching_ns(trace, gap) >= length_ns / 2) {
     return &kCallRule;
   }
-  if (gap.reason == IdleReason::kLaunchLatency && gap.previous != kNone &&
+  if ((gap.reason == IdleReason::kLaunchLatency || gap.reason == IdleReason::kOther) &&
+      gap.previous != kNone &&
       trace.ops.api[static_cast<size_t>(gap.previous)] ==
           trace.ops.api[static_cast<size_t>(gap.next)]) {
     return &kGraphRule;
@@ -235,14 +240,40 @@ const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
   }
 }
 
-std::string host_text(const trace::Trace& trace, const Gap& gap) {
+// What another thread of the process did for half of the gap or more.
+std::string other_thread_text(const trace::Trace& trace, const HostTime& host, const Gap& gap) {
+  const Row launcher = host.launchers().thread_of(host.launchers().awaited(gap.next));
+  if (launcher == kNone) return "";
+  const auto of = static_cast<size_t>(launcher);
+  HostDeed longest{.time_ns = (gap.time.end_ns - gap.time.start_ns) / 2};
+  size_t who = of;
+  for (size_t thread = 0; thread < trace.threads.size(); ++thread) {
+    if (thread == of || trace.threads[thread].process != trace.threads[of].process) continue;
+    for (const HostDeed& deed : host.deeds_in(static_cast<uint32_t>(thread), gap.time)) {
+      const bool is_known = deed.work != trace::HostWork::kNothing &&
+                            deed.work != trace::HostWork::kBlocked &&
+                            !trace.names[deed.label].empty();
+      if (!is_known || deed.time_ns < longest.time_ns) continue;
+      longest = deed;
+      who = thread;
+    }
+  }
+  if (who == of) return "";
+  return fmt::format("; it may have waited for thread {}, which was in {} for {} of it",
+                     trace.threads[who].tid, printable(short_name_of(trace.names[longest.label])),
+                     time_text(longest.time_ns));
+}
+
+std::string host_text(const trace::Trace& trace, const HostTime& host, const Gap& gap) {
   const std::string& label = trace.names[gap.host.label];
+  if (gap.host.work == trace::HostWork::kNothing) return other_thread_text(trace, host, gap);
   if (gap.host.time_ns == 0 || label.empty()) return "";
   return fmt::format("; {} of it in {}{}", time_text(gap.host.time_ns), short_name_of(label),
                      gap.host.with_others ? " and similar calls" : "");
 }
 
-void add_idle(const Evidence& evidence, std::span<const Gap> gaps, Claims& claims) {
+void add_idle(const Evidence& evidence, const HostTime& host, std::span<const Gap> gaps,
+              Claims& claims) {
   const trace::Trace& trace = evidence.trace;
   struct Sum {
     int64_t gaps = 0, total_ns = 0, after_waits_ns = 0, longest_ns = 0;
@@ -284,7 +315,7 @@ void add_idle(const Evidence& evidence, std::span<const Gap> gaps, Claims& claim
         name_text(trace, sum.longest->next));
     const bool is_dependency = reason == IdleReason::kDependency;
     if (is_dependency || reason == IdleReason::kOther) text += launch_text(trace, *sum.longest);
-    if (reason == IdleReason::kLaunchBound) text += host_text(trace, *sum.longest);
+    if (reason == IdleReason::kLaunchBound) text += host_text(trace, host, *sum.longest);
     if (rule == &kLaunchRule) {
       text += launch_rate(trace);
       if (sum.after_waits_ns >= sum.total_ns / 2) {
@@ -310,9 +341,9 @@ std::vector<const Rule*> host_rules() {
 }
 
 void add_host_claims(const Evidence& evidence, Claims& claims) {
-  const std::vector<Gap> gaps =
-      idle_gaps(evidence.trace, HostTime(evidence.trace), kLaunchLatencyNs);
-  add_idle(evidence, gaps, claims);
+  const HostTime host(evidence.trace);
+  const std::vector<Gap> gaps = idle_gaps(evidence.trace, host, kLaunchLatencyNs);
+  add_idle(evidence, host, gaps, claims);
   add_range_claims(evidence, gaps, claims);
 }
 

@@ -120,11 +120,10 @@ void add_straggler(const Collectives& all, const Matched& matched,
   const auto late = stragglers(all, matched);
   if (late.empty()) return;
   const Lateness& first = late.front();
-  const std::string text = fmt::format(
-      "{} came last in {} of {} collectives of its group, {} late each time; the "
-      "others waited {}",
-      name_of(all.members[first.member]), first.last_in_group, first.in_group,
-      time_text(first.late_ns / std::max<int64_t>(1, first.last)), time_text(first.caused_ns));
+  const std::string text =
+      fmt::format("{} came last in {} of {} collectives of its group, {}; the others waited {}",
+                  name_of(all.members[first.member]), first.last_in_group, first.in_group,
+                  lateness_text(first), time_text(first.caused_ns));
   auto waits = waits_in(all, matched, claims.size(),
                         [&](const Instance& instance) { return instance.last == first.member; });
   claim(kStragglerRule, std::move(waits), 1.0, text, traces, claims);

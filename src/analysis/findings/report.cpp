@@ -100,6 +100,26 @@ std::string devices_text(const std::map<std::string, int64_t>& devices) {
   return text;
 }
 
+void add_steps(std::span<const Pace> paces, Section& section) {
+  Pace all;
+  for (const Pace& pace : paces) all.join(pace);
+  if (all.steps <= 1) return;
+  const bool is_one = all.processes == 1;
+  section.add_fact({"steps",
+                    is_one        ? "Steps"
+                    : all.as_many ? "Steps of each process"
+                                  : "Steps, most of a process",
+                    Kind::kInteger, all.steps});
+  section.add_fact({"warm_up_steps", "Warm-up steps, left out", Kind::kInteger, all.warm_up});
+  const std::string of = is_one ? "" : ", slowest process";
+  if (all.host_runs_ahead) {
+    section.add_fact({"step_pace_ns", "Mean step, as the host runs ahead of the GPU" + of,
+                      Kind::kTime, all.step_ns});
+  } else {
+    section.add_fact({"step_median_ns", "Median step" + of, Kind::kTime, all.step_ns});
+  }
+}
+
 void add_header(const Overview& overview, std::span<const Pace> paces, Section& section) {
   if (overview.wall_ns == 0) return;
   const bool has_gpus = !overview.devices.empty();
@@ -128,28 +148,13 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   if (overview.import_ns != 0) {
     section.add_fact({"import_ns", "CPU time of imports", Kind::kTime, overview.import_ns});
   }
-  Pace all;
-  for (const Pace& pace : paces) {
-    all.steps += pace.steps;
-    all.warm_up += pace.warm_up;
-    all.step_ns = std::max(all.step_ns, pace.step_ns);
-    all.host_runs_ahead |= pace.host_runs_ahead;
-  }
-  if (all.steps > 1) {
-    section.add_fact({"steps", "Steps", Kind::kInteger, all.steps});
-    section.add_fact({"warm_up_steps", "Warm-up steps, left out", Kind::kInteger, all.warm_up});
-    if (all.host_runs_ahead) {
-      section.add_fact({"step_pace_ns", "Mean step, as the host runs ahead of the GPU", Kind::kTime,
-                        all.step_ns});
-    } else {
-      section.add_fact({"step_median_ns", "Median step", Kind::kTime, all.step_ns});
-    }
-  }
+  add_steps(paces, section);
   if (!has_gpus) return;
   section.add_fact({"gpu_busy_percentage", "GPU busy, of wall time", Kind::kPercent,
                     share(overview.busy_of_wall_ns, overview.gpu_wall_ns)});
-  section.add_fact({"work_busy_percentage", "GPU busy, first to last operation", Kind::kPercent,
-                    share(overview.busy_ns, overview.work_ns)});
+  const std::string after = overview.has_warm_up ? " after the warm-up" : "";
+  section.add_fact({"work_busy_percentage", "GPU busy, first to last operation" + after,
+                    Kind::kPercent, share(overview.busy_ns, overview.work_ns)});
   section.add_fact({"communication_percentage", "Communication", Kind::kPercent,
                     share(overview.communication_ns, overview.work_ns)});
   if (overview.communication_ns == 0) return;

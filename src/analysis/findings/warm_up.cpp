@@ -195,14 +195,16 @@ Pace pace_of(const trace::Trace& trace, const Launched& launched,
   const std::vector<int64_t> gpu_ns =
       gpu_time_of_steps(trace, launched.step_of(), launched.steps().size());
   for (const OfProcess& process : processes) {
-    pace.steps += static_cast<int64_t>(process.count);
-    pace.warm_up += static_cast<int64_t>(process.warm_up);
     const auto gpu = std::span(gpu_ns).subspan(process.first, process.count);
     const StepPace of_steps =
         step_pace(lengths_of(std::span(launched.steps()).subspan(process.first, process.count)),
                   {gpu.begin(), gpu.end()});
-    pace.step_ns = std::max(pace.step_ns, of_steps.ns);
-    pace.host_runs_ahead |= of_steps.host_runs_ahead;
+    pace.join({.processes = 1,
+               .steps = static_cast<int64_t>(process.count),
+               .warm_up = static_cast<int64_t>(process.warm_up),
+               .step_ns = of_steps.ns,
+               .host_runs_ahead = of_steps.host_runs_ahead,
+               .whole = {}});
   }
   // Only operations are left out, so a program without a GPU is analysed as a whole.
   if (trace.window || trace.ops.size() == 0) pace.warm_up = 0;
@@ -257,6 +259,15 @@ void make_common(std::vector<std::vector<OfProcess>>& processes) {
 }
 
 }  // namespace
+
+void Pace::join(const Pace& other) {
+  as_many &= other.as_many && (processes == 0 || other.processes == 0 || steps == other.steps);
+  processes += other.processes;
+  steps = std::max(steps, other.steps);
+  warm_up = std::max(warm_up, other.warm_up);
+  step_ns = std::max(step_ns, other.step_ns);
+  host_runs_ahead |= other.host_runs_ahead;
+}
 
 Pace::Whole whole_of(const trace::Trace& trace) {
   Pace::Whole whole;

@@ -325,6 +325,7 @@ trace::Request needs(const Parameters& parameters) {
   request.nesting = request.links;
   request.all_apis = parameters.text("per") == "step" && parameters.text("steps") == "launched";
   request.program = true;
+  request.explains_idle = true;
   return request;
 }
 

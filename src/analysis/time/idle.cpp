@@ -347,6 +347,7 @@ Analysis idle_analysis() {
                               .links = true,
                               .streams = true,
                               .program = true,
+                              .explains_idle = true,
                               .all_apis = true,
                               .args_of = trace::bit_of(trace::ApiKind::kRuntime),
                               .args_named = trace::is_wait_call};

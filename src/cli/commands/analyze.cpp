@@ -17,7 +17,8 @@ namespace {
 using analysis::Analysis;
 using analysis::Parameters;
 
-constexpr trace::Request kNeeds{.ops = true};  // some of the analyses are about operations
+// Of some of the analyses.
+constexpr trace::Request kNeeds{.ops = true, .explains_idle = true};
 
 std::vector<const Analysis*> overview() {
   std::vector<const Analysis*> chosen;
@@ -185,7 +186,7 @@ FILE
 
 Options:
 --only NAMES  these analyses, separated by commas [those for every trace]
---as --from --to --window --kernel --gpu --rank
+--as --from --to --window --gpu --rank
 --format FORMAT=text|markdown|json  format of the output [text]
 --limit  [10 rows of each table for people, else all]
 --full-names  show names whole

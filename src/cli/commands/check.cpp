@@ -70,7 +70,7 @@ Options:
 --as
 --least PERCENT  leave out findings that could save less of the GPUs' time [5]
 --fail-on LIST  exit with 3 on these findings, e.g. waits,launch-bound, or any [none]
---kernel --gpu --rank
+--gpu --rank
 --from --to --window
 --format --limit --sort --full-names --exact --table --explain
 

@@ -100,7 +100,7 @@ Options:
 -o, --output FILE  the page to write; a name that is taken gets a number; - is standard output
     [report.html]
 --format FORMAT=html|markdown|text  form of the page [as FILE ends: .html, .md or .txt]
---as --from --to --window --kernel --gpu --rank
+--as --from --to --window --gpu --rank
 --limit  [15 rows of each table]
 --full-names  show names whole
 --explain
