@@ -241,7 +241,11 @@ std::string findings_definition() {
       "than ten are a part of their own, and the warm-up is looked for in that; --from, --to and "
       "--window are taken literally. A "
       "GPU that worked for less than a hundredth of the busiest's time is named as hardly used, "
-      "and its idle time is no finding.\n\n";
+      "and its idle time is no finding.\n\n"
+      "Before the findings: Steps and their median are those that sonde steps has; of several "
+      "processes or files, the steps of the one with most and the median of the slowest. GPU busy "
+      "of wall time has the warm-up in both times; from the first to the last operation neither has "
+      "it, if steps were left out.\n\n";
   for (const Rule* rule : all_rules()) {
     text += indented(rule->id, std::string(rule->definition) + ". Could save: " + rule->saving);
   }
