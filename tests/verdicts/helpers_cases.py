@@ -33,6 +33,21 @@ class CopyingThread(Verdict):
         self.assert_first("host-work", trace)
         self.assert_not_found("allocations", trace)
 
+    def test_a_small_kernel_of_another_thread_while_data_is_loaded(self):
+        """8 of each 20 ms the main thread is in its data loader; 7.8 ms into that another thread, which does
+        nothing else, launches a kernel of 20 us, as for a moving average: it is still the loader."""
+        trace = Trace()
+        for i in range(30):
+            at = 20_000 * i
+            trace.step(i, at, 20_000)
+            trace.range(LOADER, at, 8000)
+            for k in range(9):
+                trace.kernel(f"k{k}", at + 8100 + k * 1300, 1300, launched=at + 8010 + k * 5)
+            trace.kernel("ema_update", at + 7800, 20, launched=at + 7790, thread=55, stream=30)
+        self.assert_first("data-loading", trace)
+        self.assertGreater(self.findings(trace)["data-loading"]["saving_ns"], 29 * 7.9 * MS)
+        self.assert_not_found("launch-bound", trace)
+
     def test_the_thread_that_launches_what_comes_next_does(self):
         """The same, but the other thread launches the kernels, too."""
         trace = Trace()

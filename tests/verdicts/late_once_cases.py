@@ -16,6 +16,26 @@ class LateOnce(JobVerdict):
         self.assertRegex(*told, "is in one, to which rank 1 came 50.0 ms late")
         return told.pop().partition("50.0 ms late")[2]
 
+    def test_late_in_a_pair_and_to_all(self):
+        """Rank 1 is 0.4 ms late to each of its pair's, and 1.6 ms to those of ranks 1 and 3; rank 0, its pair, is
+        as late for ranks 0 and 2, because it waited. What is said of a group is that group's, and rank 0 is
+        not to blame."""
+        job = Job([0] * 4)
+        for i in range(20):
+            t = 1000 + 20_000 * i
+            for part in range(4):
+                begin = t + 1500 * part
+                job.collective([begin, begin + 400], begin + 500, [0, 1], number=4 * i + part, group="tp0")
+                job.collective([begin, begin], begin + 100, [2, 3], number=4 * i + part, group="tp1")
+            t += 7000
+            job.collective([t + 1600, t], t + 1700, [0, 2], number=i, group="dp0")
+            job.collective([t + 1600, t], t + 1700, [1, 3], number=i, group="dp1")
+        said = self.ask("collectives", *job.ranks)["time_facts"]["late"]
+        self.assertRegex(said, "^rank 1 comes last in 20 of 20 collectives of its group 'dp1.*', 1.60 ms late on "
+                         "average; others waited 32.0 ms for it, and 64.0 ms in all its groups$")
+        self.assertIn("for rank 0, which came 1.60 ms late, after it had waited 1.60 ms for rank 1",
+                      self.remarks(*job.ranks))
+
     def test_once_late_after_a_wait(self):
         """Rank 2 is 50 ms late to the pair's, once."""
         def before(job, at, i):

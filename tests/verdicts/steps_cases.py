@@ -23,6 +23,29 @@ class Steps(Verdict):
         self.assertEqual([(row["step"], row["more_ns"], row["difference"]) for row in told],
                          [("ProfilerStep#7", 3_000_000, difference)])
 
+    def test_a_wait_within_an_asynchronous_copy(self):
+        """The copy of .item() waits for the step's kernels, whatever its name says. Of the steps that log, one
+        in five, it takes the place of the synchronisation: what is longer is the log."""
+        trace, slower, at = Trace(), Trace(), 0
+        for i in range(30):
+            logs, more = i % 5 == 4, 10_000 * (i == 12)
+            trace.step(i, at, 10_000 + 3200 * logs)
+            trace.kernel("gemm", at + 500, 9000, launched=at + 10)
+            if logs:
+                trace.copy("to_pageable", at + 9510, 2, 4, launched=at + 70, call_lasts=9445)
+                trace.python("logger.py(5): write", at + 9750, 3200)
+            else:
+                trace.call("cudaDeviceSynchronize", at + 70, 9440)
+            at += 10_000 + 3200 * logs
+            begin = 11_000 * i + 10_000 * (i > 12)
+            slower.step(i, begin, 10_000 + more)
+            slower.kernel("gemm", begin + 100, 9000 + more, launched=begin + 10)
+            slower.copy("to_pageable", begin + 9110 + more, 2, 4, launched=begin + 70, call_lasts=9050 + more)
+        self.assertEqual({row["difference"] for row in self.ask("steps", trace)["slow"]},
+                         {"logger.py(5): write +3.20 ms"})
+        self.assertEqual([row["difference"] for row in self.ask("steps", slower)["slow"]],
+                         ["waiting for the GPU +10.0 ms; on the GPU gemm +10.0 ms"])
+
     def test_a_steps_own_marker_is_no_difference(self):
         """Each step's marker has a name of its own, in which as much time passes as in any other."""
         self.assert_slow(self.loading(),

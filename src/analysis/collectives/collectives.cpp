@@ -164,17 +164,7 @@ std::string once_late(const Answer& answer) {
       fmt::format("; most waiting, {} of {}, is in one, to which {} came {} late",
                   format_duration(most->all_waited_ns()), format_duration(all_ns),
                   name_of(answer.all.members[most->last]), format_duration(most->late_ns));
-  constexpr int kMostCauses = 8;
-  for (int i = 0; i < kMostCauses && most != nullptr; ++i) {
-    const EarlierWait cause = wait_before(answer.all, answer.matched, *most);
-    if (cause.waited_ns == 0) break;
-    text += fmt::format(
-        "{} had waited {}{} for {}", i == 0 ? ", after it" : ", which",
-        format_duration(cause.waited_ns), cause.most_ns < cause.waited_ns ? ", most of it" : "",
-        cause.member == kNobody ? "others" : name_of(answer.all.members[cause.member]));
-    most = cause.member == kNobody ? nullptr : cause.instance;
-  }
-  return text;
+  return text + causes_text(answer.all, answer.matched, *most);
 }
 
 // The answer that users want first.
@@ -208,11 +198,10 @@ std::string late_text(const Answer& answer) {
                : fmt::format("{} is late in most collectives of a group{}", whom, once);
   }
   const Lateness& first = late.front();
-  std::string text = fmt::format(
-      "{} comes last in {} of {} collectives of its group{}, {}; others "
-      "waited {} for it",
-      name_of(answer.all.members[first.member]), first.last_in_group, first.in_group,
-      group_text(answer, first), lateness_text(first), format_duration(first.caused_ns));
+  std::string text =
+      fmt::format("{} comes last in {} of {} collectives of its group{}, {}; others {}",
+                  name_of(answer.all.members[first.member]), first.last_in_group, first.in_group,
+                  group_text(answer, first), lateness_text(first), waited_text(first));
   if (late.size() > 1) text += fmt::format("; {} more ranks are late", late.size() - 1);
   return text;
 }

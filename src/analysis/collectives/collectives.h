@@ -127,20 +127,23 @@ std::vector<bool> may_hide_waits(const Collectives& all, const Matched& matched)
 // What a member cost those that waited for it, and what it waited itself.
 struct Lateness {
   size_t member = 0;
-  int64_t collectives = 0;  // that it took part in, compared with others
-  int64_t last = 0;         // in which it alone came last
-  int64_t late_ns = 0;      // sum of Instance::late_ns of these: what being in time would save
-  int64_t least_ns = 0, most_ns = 0;  // of these
-  int64_t caused_ns = 0;              // what the others waited in these, all of them together
-  int64_t waited_ns = 0;              // what it waited for others
+  int64_t collectives = 0;       // that it took part in, compared with others
+  int64_t last = 0;              // in which it alone came last
+  int64_t late_ns = 0;           // sum of Instance::late_ns of these: what being in time would save
+  int64_t caused_ns = 0;         // what the others waited in these, all of them together
+  int64_t waited_ns = 0;         // what it waited for others
   int64_t maybe_waited_ns = 0;   // of late_ns, what it may have waited in what may_hide_waits()
   size_t worst_group = kNobody;  // an instance of the group in which it came last most often
   int64_t last_in_group = 0, in_group = 0;  // in that group: how often, and of how many
+  // Of late_ns, and the least and the most of it; of caused_ns: in that group.
+  int64_t late_in_group_ns = 0, least_ns = 0, most_ns = 0, caused_in_group_ns = 0;
 };
 std::vector<Lateness> lateness(const Collectives& all, const Matched& matched);  // by member
-// "1.50 ms late on average, from 150 us to 2.85 ms": the range only where it is wide, as of a rank
-// that becomes slower.
+// In its worst group: "1.50 ms late on average, from 150 us to 2.85 ms", the range only where it is
+// wide, as of a rank that becomes slower; and that others "waited 48.0 ms for it", or also ",
+// and 64.0 ms in all its groups".
 std::string lateness_text(const Lateness& one);
+std::string waited_text(const Lateness& one);
 
 // The members that others wait for, the costliest first: in one of their groups they come last in
 // at least 60 % of the collectives, and by more than they wait for others themselves, or may have
@@ -160,6 +163,8 @@ struct EarlierWait {
   const Instance* instance = nullptr;  // the last one in which it waited for that member
 };
 EarlierWait wait_before(const Collectives& all, const Matched& matched, const Instance& instance);
+// "", or ", after it had waited 1.60 ms for rank 5, which had waited 2.00 ms for rank 7".
+std::string causes_text(const Collectives& all, const Matched& matched, const Instance& instance);
 
 // What the time of collectives is, summed over the ranks (rate.cpp). The parts add up
 // to total_ns. `sonde check` uses it to tell "it waits" from "the link is slow" and "overlap it".

@@ -81,6 +81,20 @@ int64_t maybe_waited(const InGroup& group, size_t member, const Collectives& all
   return sum_ns;
 }
 
+// How late the member came in a group.
+void sum_up(const InGroup& group, size_t member, const Matched& matched, Lateness& one) {
+  one.late_in_group_ns = one.most_ns = one.caused_in_group_ns = 0;
+  one.least_ns = std::numeric_limits<int64_t>::max();
+  for (const auto& [time, i] : group.instances) {
+    const Instance& instance = matched.instances[i];
+    if (instance.last != member) continue;
+    one.late_in_group_ns += instance.late_ns;
+    one.least_ns = std::min(one.least_ns, instance.late_ns);
+    one.most_ns = std::max(one.most_ns, instance.late_ns);
+    one.caused_in_group_ns += instance.all_waited_ns();
+  }
+}
+
 bool is_often_last(const Lateness& one) {
   constexpr int64_t kMostOfThem = 60;  // percent
   return one.last_in_group > 0 && one.last_in_group * 100 >= one.in_group * kMostOfThem;
@@ -137,12 +151,9 @@ std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
       group.last += instance.last == one.member ? 1 : 0;
     }
     if (instance.last == kNobody) continue;
-    Lateness& last = result[instance.last];
-    last.least_ns = last.last == 0 ? instance.late_ns : std::min(last.least_ns, instance.late_ns);
-    last.most_ns = std::max(last.most_ns, instance.late_ns);
-    ++last.last;
-    last.late_ns += instance.late_ns;
-    last.caused_ns += waited_ns;
+    ++result[instance.last].last;
+    result[instance.last].late_ns += instance.late_ns;
+    result[instance.last].caused_ns += waited_ns;
   }
   for (size_t member = 0; member < result.size(); ++member) result[member].member = member;
   const HiddenWaits hidden(all, matched);
@@ -157,16 +168,25 @@ std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
     one.worst_group = group.instances.back().second;
     one.last_in_group = group.last;
     one.in_group = count;
+    sum_up(group, key.first, matched, one);
   }
   return result;
 }
 
 std::string lateness_text(const Lateness& one) {
-  const int64_t mean_ns = one.late_ns / std::max<int64_t>(1, one.last);
+  const int64_t mean_ns = one.late_in_group_ns / std::max<int64_t>(1, one.last_in_group);
   std::string text = format_duration(mean_ns) + " late on average";
   if (one.most_ns - one.least_ns > mean_ns) {
     text +=
         fmt::format(", from {} to {}", format_duration(one.least_ns), format_duration(one.most_ns));
+  }
+  return text;
+}
+
+std::string waited_text(const Lateness& one) {
+  std::string text = "waited " + format_duration(one.caused_in_group_ns) + " for it";
+  if (one.caused_ns != one.caused_in_group_ns) {
+    text += fmt::format(", and {} in all its groups", format_duration(one.caused_ns));
   }
   return text;
 }
@@ -219,6 +239,22 @@ EarlierWait wait_before(const Collectives& all, const Matched& matched, const In
   trace::normalise(times);
   found.waited_ns = trace::length_ns(times);
   return is_its_own(instance.late_ns, found.waited_ns) ? EarlierWait() : found;
+}
+
+std::string causes_text(const Collectives& all, const Matched& matched, const Instance& instance) {
+  constexpr int kMostCauses = 8;
+  std::string text;
+  const Instance* of = &instance;
+  for (int i = 0; i < kMostCauses && of != nullptr; ++i) {
+    const EarlierWait cause = wait_before(all, matched, *of);
+    if (cause.waited_ns == 0) break;
+    text += fmt::format("{} had waited {}{} for {}", i == 0 ? ", after it" : ", which",
+                        format_duration(cause.waited_ns),
+                        cause.most_ns < cause.waited_ns ? ", most of it" : "",
+                        cause.member == kNobody ? "others" : name_of(all.members[cause.member]));
+    of = cause.member == kNobody ? nullptr : cause.instance;
+  }
+  return text;
 }
 
 }  // namespace sonde::analysis

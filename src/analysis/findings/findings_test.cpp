@@ -450,7 +450,7 @@ TEST(Findings, EvidenceHasTheFigures) {
     EXPECT_EQ(finding.cost_ns, 10 * 500'000);
     EXPECT_EQ(
         finding.evidence.rfind("rank 1 came last in 10 of 10 collectives of its group, 500 us "
-                               "late on average; the others waited 5.00 ms",
+                               "late on average; the others waited 5.00 ms for it",
                                0),
         0u)
         << finding.evidence;

@@ -57,6 +57,7 @@ struct Ranges {
     int64_t count = 0;
   };
   std::map<uint32_t, Thread> by_thread;
+  std::set<trace::NameId> labels;
 };
 
 // Calls whose names `wanted` accepts, from a time on; only those of some threads.
@@ -74,6 +75,8 @@ Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted,
     Ranges::Thread& thread = ranges.by_thread[trace.apis.thread[i]];
     thread.times.push_back({trace.apis.start_ns[i], trace.apis.end_ns[i]});
     ++thread.count;
+    if (is_wanted == 1) ranges.labels.insert(trace.apis.label[i]);
+    is_wanted = 2;  // and its label is known
   }
   // Ranges may lie within one another.
   for (auto& [number, thread] : ranges.by_thread) trace::normalise(thread.times);
@@ -107,18 +110,38 @@ int64_t middle_of(const Evidence& evidence) {
   return start_ns + (end_ns - start_ns) / 2;
 }
 
-// The idle time of each GPU by the thread that launched what ended it or, if that is not known,
-// what came before; kNone: neither is known.
+bool is_in(const Ranges& ranges, Row thread, trace::Interval time) {
+  const auto found = ranges.by_thread.find(static_cast<uint32_t>(thread));
+  if (found == ranges.by_thread.end()) return false;
+  const IntervalSet& times = found->second.times;
+  const auto range = std::partition_point(
+      times.begin(), times.end(), [&](const auto& one) { return one.end_ns <= time.start_ns; });
+  return range != times.end() && range->start_ns < time.end_ns;
+}
+
+// The thread that kept the GPU waiting: it launched what ended the gap or, if that is not known or
+// it was in nothing while the other was in one of the ranges (HostTime::deeds_between()), what came
+// before. kNone: neither is known.
+Row thread_of(const WorkLaunchers& launchers, const Gap& gap, const Ranges& ranges) {
+  const Row next = launchers.thread_of(launchers.awaited(gap.next));
+  const Row previous = launchers.thread_of(launchers.awaited(gap.previous));
+  if (next == kNone || previous == kNone || previous == next) {
+    return next != kNone ? next : previous;
+  }
+  const bool is_previous = ranges.labels.contains(gap.host.label) &&
+                           !is_in(ranges, next, gap.time) && is_in(ranges, previous, gap.time);
+  return is_previous ? previous : next;
+}
+
+// The idle time of each GPU by the thread that kept it waiting.
 std::map<std::pair<int64_t, Row>, IntervalSet> idle_by_launcher(const Evidence& evidence,
-                                                                std::span<const Gap> gaps) {
-  const trace::Trace& trace = evidence.trace;
-  const WorkLaunchers launchers(trace);
+                                                                std::span<const Gap> gaps,
+                                                                const Ranges& ranges) {
+  const WorkLaunchers launchers(evidence.trace);
   std::map<std::pair<int64_t, Row>, IntervalSet> idle;
   for (const Gap& gap : gaps) {
     if (gap.reason == IdleReason::kCopy || !evidence.gpus.contains(gap.gpu)) continue;
-    const Row next = launchers.thread_of(launchers.awaited(gap.next));
-    const Row thread = next != kNone ? next : launchers.thread_of(launchers.awaited(gap.previous));
-    idle[{gap.gpu, thread}].push_back(gap.time);
+    idle[{gap.gpu, thread_of(launchers, gap, ranges)}].push_back(gap.time);
   }
   return idle;
 }
@@ -133,7 +156,7 @@ bool is_of(const GpuTime& gpu, int32_t process) {
 Lanes idle_while(const Evidence& evidence, std::span<const Gap> gaps, Ranges& ranges) {
   Lanes idle;
   std::set<uint32_t> seen;
-  for (auto& [key, times] : idle_by_launcher(evidence, gaps)) {
+  for (auto& [key, times] : idle_by_launcher(evidence, gaps, ranges)) {
     const auto& [gpu, launcher] = key;
     trace::normalise(times);
     for (const auto& [thread, of_thread] : ranges.by_thread) {

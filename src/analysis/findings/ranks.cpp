@@ -121,9 +121,9 @@ void add_straggler(const Collectives& all, const Matched& matched,
   if (late.empty()) return;
   const Lateness& first = late.front();
   const std::string text =
-      fmt::format("{} came last in {} of {} collectives of its group, {}; the others waited {}",
+      fmt::format("{} came last in {} of {} collectives of its group, {}; the others {}",
                   name_of(all.members[first.member]), first.last_in_group, first.in_group,
-                  lateness_text(first), time_text(first.caused_ns));
+                  lateness_text(first), waited_text(first));
   auto waits = waits_in(all, matched, claims.size(),
                         [&](const Instance& instance) { return instance.last == first.member; });
   claim(kStragglerRule, std::move(waits), 1.0, text, traces, claims);
@@ -143,7 +143,8 @@ void add_waits(const Collectives& all, const Matched& matched, std::span<const t
     if (!is_other(instance) || waits_ns == 0) continue;
     ++count;
     waited_ns += waits_ns;
-    if (longest == nullptr || waits_ns > longest->all_waited_ns()) longest = &instance;
+    // Of equal ones the last: what came before it is known.
+    if (longest == nullptr || waits_ns >= longest->all_waited_ns()) longest = &instance;
   }
   if (longest == nullptr) return;
   std::string text =
@@ -151,7 +152,8 @@ void add_waits(const Collectives& all, const Matched& matched, std::span<const t
                   count, matched.instances.size(), time_text(longest->all_waited_ns()));
   if (longest->last != kNobody) {
     text += fmt::format(", for {}, which came {} late", name_of(all.members[longest->last]),
-                        time_text(longest->late_ns));
+                        time_text(longest->late_ns)) +
+            causes_text(all, matched, *longest);
   }
   claim(kWaitsRule, waits_in(all, matched, claims.size(), is_other), 1.0, text, traces, claims);
 }

@@ -64,6 +64,7 @@ void HostTime::find_waits() {
     if (apis.kind[i] != trace::ApiKind::kRuntime) continue;
     const bool blocks = awaits[i] || (!apis.blocks.empty() && apis.blocks[i] != 0);
     if (!blocks && !is_sync[apis.name[i]]) continue;
+    if (work_[i] == HostWork::kCall) work_[i] = HostWork::kWaiting;
     extend(waits_[apis.thread[i]], {apis.start_ns[i], apis.end_ns[i]});
   }
 }
@@ -73,13 +74,13 @@ std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
   auto part = std::partition_point(parts.begin(), parts.end(), [&](const Part& one) {
     return one.time.end_ns <= time.start_ns;
   });
-  std::map<trace::NameId, HostDeed> deeds;  // by label
+  std::map<std::pair<trace::NameId, HostWork>, HostDeed> deeds;
   int64_t rest_ns = time.end_ns - time.start_ns;
   for (; part != parts.end() && part->time.start_ns < time.end_ns; ++part) {
     const auto api = static_cast<size_t>(part->api);
     const int64_t length_ns =
         std::min(part->time.end_ns, time.end_ns) - std::max(part->time.start_ns, time.start_ns);
-    HostDeed& deed = deeds[trace_.apis.label[api]];
+    HostDeed& deed = deeds[{trace_.apis.label[api], work_[api]}];
     deed.work = work_[api];
     deed.label = trace_.apis.label[api];
     deed.time_ns += length_ns;
@@ -87,7 +88,7 @@ std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
     rest_ns -= length_ns;
   }
   std::vector<HostDeed> found;
-  for (const auto& [label, deed] : deeds) found.push_back(deed);
+  for (const auto& [key, deed] : deeds) found.push_back(deed);
   if (rest_ns > 0) found.push_back({HostWork::kNothing, trace_.empty_name, rest_ns, rest_ns});
   return found;
 }
