@@ -20,7 +20,7 @@ using Times = std::vector<int64_t>;
 // comes and one that goes at the same moment are both there at it.
 struct Depth {
   int64_t max = 0;
-  int64_t sum_ns = 0;   // of depth times time, to the mean
+  int64_t sum_ns = 0;   // of depth times time, in the time that the mean is of
   int64_t full_ns = 0;  // time at `full` or more
 };
 
@@ -44,10 +44,12 @@ int64_t walk(Times& in, Times& out, Visit visit) {
   return max;
 }
 
-Depth depth_of(Times& in, Times& out, int64_t full) {
+// The mean is of the time from first_ns on: a queue that is told to wait is launched into long
+// before it runs anything.
+Depth depth_of(Times& in, Times& out, int64_t full, int64_t first_ns) {
   Depth depth;
   depth.max = walk(in, out, [&](int64_t from_ns, int64_t to_ns, int64_t length) {
-    depth.sum_ns += length * (to_ns - from_ns);
+    depth.sum_ns += length * std::max<int64_t>(0, to_ns - std::max(from_ns, first_ns));
     if (length >= full) depth.full_ns += to_ns - from_ns;
   });
   return depth;
@@ -201,9 +203,9 @@ void add_row(const trace::Trace& trace, std::span<const uint32_t> rows, int64_t 
              QueueTimes& times, std::vector<Value> key, report::Table& table) {
   const Busy busy = busy_of(trace, rows);
   const int64_t span = busy.last_ns - busy.first_ns;
-  const Depth waiting = depth_of(times.waited_from, times.waited_to, full);
-  const Depth outstanding = depth_of(times.call_end, times.end, full);
-  const Depth plain = depth_of(times.call_begin, times.start, full);
+  const Depth waiting = depth_of(times.waited_from, times.waited_to, full, busy.first_ns);
+  const Depth outstanding = depth_of(times.call_end, times.end, full, busy.first_ns);
+  const Depth plain = depth_of(times.call_begin, times.start, full, busy.first_ns);
   for (Value value :
        {Value(static_cast<int64_t>(rows.size())), Value(times.linked), Value(busy.busy_ns),
         Value(span - busy.busy_ns), Value(busy.overlapping), if_linked(times, plain.max),
@@ -273,8 +275,10 @@ constexpr const char* kDefinition =
     "only these. An operation is outstanding from the end of the call that launched it to its "
     "own end, and waiting from the end of the call to its start. An operation that started "
     "before the call returned never waits. Means are taken over the time from the queue's first "
-    "start to its last end. At full is the time in which at least --full operations were "
-    "outstanding. All streams count, each on its own.\n\n"
+    "start to its last end; what waited before the first start counts in the means from then on. "
+    "The maxima, and At full, the time in which at least --full operations were outstanding, are "
+    "also of the time before. At the moment at which one operation comes and another goes, both "
+    "are there. All streams count, each on its own.\n\n"
     "Streams shows the same figures for each stream, as the launching calls name them, if the "
     "file says so. One stream may run on several queues (kernels on one, copies on another) and "
     "is still in order; several streams may share one queue.\n\n"
