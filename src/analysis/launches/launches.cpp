@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
@@ -33,20 +34,28 @@ struct Launches {
   std::vector<uint32_t> ops;  // those with a call
   std::vector<int64_t> phases[std::size(kPhases)];
   std::vector<int64_t> from_begin, from_end;  // signed delays, by index in ops
-  std::vector<int64_t> behind;                // W, by index in ops
+  std::vector<int64_t> behind;                // W or kCutOff, by index in ops
+  int64_t cut_off = 0;
   int64_t unlinked = 0, started_before_call = 0, started_before_end = 0;
   int64_t api_ns = 0;       // the call's time, once for each operation
   int64_t graph_calls = 0;  // calls that launched several operations
   int64_t calls = 0;
 };
 
-// For how long after a time something still ran that the operation had to wait for.
+constexpr int64_t kCutOff = -1;
+
+// For how long after a time something still ran that the operation had to wait for. kCutOff if that
+// may have ended between the time and the start of the window, where the trace has no operations;
+// what ends in the window is there, and what ended before it is then of no matter.
 int64_t behind_ns(const trace::Trace& trace, const OpOrder& order, size_t op, int64_t from_ns) {
   int64_t ready = from_ns;
+  bool is_known = !trace.window || from_ns >= trace.window->start_ns;
   for (const trace::Row before : {order.after[op], order.running[op]}) {
     if (before == trace::kNone) continue;
     ready = std::max(ready, trace.ops.end_ns[static_cast<size_t>(before)]);
+    is_known = true;
   }
+  if (!is_known) return kCutOff;
   return std::max<int64_t>(0, std::min(ready, trace.ops.start_ns[op]) - from_ns);
 }
 
@@ -70,7 +79,11 @@ Launches launches_of(const trace::Trace& trace) {
     const int64_t behind = behind_ns(trace, order, i, begin);
     found.behind.push_back(behind);
     if (behind > 0) found.phases[4].push_back(behind);
-    if (start >= begin) found.phases[5].push_back(start - begin - behind);
+    if (behind == kCutOff) {
+      ++found.cut_off;
+    } else if (start >= begin) {
+      found.phases[5].push_back(start - begin - behind);
+    }
     found.api_ns += end - begin;
     found.started_before_call += start < begin ? 1 : 0;
     found.started_before_end += start < end ? 1 : 0;
@@ -223,6 +236,21 @@ report::Section outliers_section(const trace::Trace& trace, const Launches& laun
   return section;
 }
 
+// Late without a reason in the trace: an operation behind others was not late.
+report::Section late_section(const trace::Trace& trace, const Launches& launches,
+                             int64_t fixed_ns) {
+  std::vector<int64_t> late(launches.ops.size(), std::numeric_limits<int64_t>::min());
+  std::vector<int64_t> known;
+  for (size_t i = 0; i < late.size(); ++i) {
+    if (launches.behind[i] == kCutOff) continue;
+    const int64_t call_ns = launches.from_begin[i] - launches.from_end[i];
+    late[i] = launches.from_begin[i] - std::max(call_ns, launches.behind[i]);
+    known.push_back(late[i]);
+  }
+  return outliers_section(trace, launches, "slow_starts", "Starts after the call", late,
+                          limit_of(std::move(known), fixed_ns));
+}
+
 Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
   SONDE_ASSIGN(const int64_t short_limit, parameters.duration_ns("short"));
   SONDE_ASSIGN(const int64_t call_limit, parameters.duration_ns("slow-call"));
@@ -250,14 +278,13 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   }
   report.sections.push_back(
       outliers_section(trace, launches, "slow_calls", "Calls", calls, limit_of(calls, call_limit)));
-  // Late without a reason in the trace: an operation behind others was not late.
-  std::vector<int64_t> late(launches.ops.size());
-  for (size_t i = 0; i < late.size(); ++i) {
-    const int64_t call_ns = launches.from_begin[i] - launches.from_end[i];
-    late[i] = launches.from_begin[i] - std::max(call_ns, launches.behind[i]);
+  report.sections.push_back(late_section(trace, launches, delay_limit));
+  if (launches.cut_off != 0) {
+    report.notes.push_back(format_count(static_cast<uint64_t>(launches.cut_off)) +
+                           " operations were launched before the window, and what they may have "
+                           "waited for ended before it: they are in neither W nor S, and not "
+                           "among the starts beyond the limit");
   }
-  report.sections.push_back(outliers_section(
-      trace, launches, "slow_starts", "Starts after the call", late, limit_of(late, delay_limit)));
   if (launches.unlinked != 0) {
     report.notes.push_back(format_count(static_cast<uint64_t>(launches.unlinked)) +
                            " operations have no launching call in the file: they were launched "
@@ -276,7 +303,10 @@ constexpr const char* kDefinition =
     "later. W is the part of the time between the start of the call and the start of the operation "
     "during which the operation had to wait for another one that was still running: the one before "
     "it on its queue or in its stream, or one of the null stream (as in sonde critical-path). S is "
-    "the rest of that time.\n\n"
+    "the rest of that time. Only operations that the command reads count: with --kernel, those of "
+    "other names do not. With --from or --window, an operation that was launched before the window "
+    "and has nothing to wait for in the window has neither W nor S, since what it waited for may "
+    "have ended before the window; a note counts these.\n\n"
     "The facts above the table cover all operations whose call is known. Short operations take "
     "less than --short. Wall is defined as in sonde kernels. Delay from call end is the start of "
     "the operation - the end of the call, negative for an operation that started before its call "
@@ -285,9 +315,9 @@ constexpr const char* kDefinition =
     "By name sums A (once for each operation), Q and K over the operations of each name, and "
     "counts the operations that took less time than their call.\n\n"
     "Calls beyond counts the calls whose A is unusually long, and lists the ten longest. Starts "
-    "beyond does the same for the part of Q that is not W. The limits are --slow-call and "
-    "--slow-start, or the median plus 5 median absolute deviations if that is more. Call began at "
-    "counts from the start of the trace, like --from.\n";
+    "beyond does the same for the part of Q that is not W, where W is known. The limits are "
+    "--slow-call and --slow-start, or the median plus 5 median absolute deviations if that is "
+    "more. Call began at counts from the start of the trace, like --from.\n";
 
 }  // namespace
 
