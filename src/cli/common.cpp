@@ -170,6 +170,16 @@ Result<trace::Trace> load_one(const Arguments& arguments, const std::string& pat
   return trace::load_file(path, arguments.value_or("as", ""), request, window_text(arguments));
 }
 
+Result<std::vector<trace::Trace>> load_runs(const Arguments& arguments,
+                                            const trace::Request& request) {
+  std::vector<trace::Trace> traces;
+  for (const std::string& path : arguments.positionals()) {
+    SONDE_ASSIGN(trace::Trace trace, load_one(arguments, path, request));
+    traces.push_back(std::move(trace));
+  }
+  return traces;
+}
+
 }  // namespace
 
 trace::WindowText window_text(const Arguments& arguments) {
@@ -215,12 +225,9 @@ Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request
 
 Result<std::vector<trace::Trace>> load_traces(const Arguments& arguments,
                                               const trace::Request& request) {
-  std::vector<trace::Trace> traces;
-  for (const std::string& path : arguments.positionals()) {
-    SONDE_ASSIGN(trace::Trace trace, load_one(arguments, path, request));
-    traces.push_back(std::move(trace));
-  }
-  return traces;
+  keep_freed_memory();
+  return trace::load_files(arguments.positionals(), arguments.value_or("as", ""), request,
+                           window_text(arguments));
 }
 
 std::vector<Option> shared_options(std::string_view names) {
@@ -317,7 +324,8 @@ Command joint_command(const JointAnalysis& analysis) {
     trace::Request request = analysis.needs();
     SONDE_ASSIGN(const auto choice, choice_of(arguments, request));
     choice.apply(request);
-    SONDE_ASSIGN(const auto traces, load_traces(arguments, request));
+    SONDE_ASSIGN(const auto traces, analysis.compares_runs ? load_runs(arguments, request)
+                                                           : load_traces(arguments, request));
     report::Report report = analysis.report_of(traces);
     report.definition = analysis.definition;
     return print_report(arguments, std::move(report));

@@ -57,14 +57,6 @@ Error only_once(const std::string& path) {
       "save it as a file, or take all times as they are (--align none)");
 }
 
-Result<Clock> clock_of(const Input& input) {
-  const Importer& importer = *input.found.importer;
-  if (importer.clock == nullptr) return Clock{};
-  if (input.found.source) return only_once(input.path);
-  SONDE_ASSIGN(Source source, Source::open(input.path));
-  return importer.clock(source);
-}
-
 // Recordings of one machine since it was started share their clock, which is more exact than the
 // time of day. The readings of both differ by how far the time of day was set meanwhile.
 bool is_same_clock(const Clock& a, const Clock& b) {
@@ -79,7 +71,8 @@ bool is_same_clock(const Clock& a, const Clock& b) {
 Status align_clocks(std::vector<Input>& inputs) {
   std::vector<Clock> clocks;
   for (const Input& input : inputs) {
-    SONDE_ASSIGN(Clock clock, clock_of(input));
+    if (input.found.source) return only_once(input.path);
+    SONDE_ASSIGN(Clock clock, clock_of(input.found, input.path));
     if (!clock.realtime_ns) {
       return make_error(ErrorCode::kUnsupported,
                         "it does not say at what time of day it was recorded, so its times cannot "
@@ -88,20 +81,15 @@ Status align_clocks(std::vector<Input>& inputs) {
                         "import it alone, let all files begin together (--align start), or take "
                         "all times as they are (--align none)");
     }
-    for (const Clock& other : clocks) {
-      if (!is_same_clock(clock, other)) continue;
-      clock.realtime_ns = other.realtime_ns;
-      break;
-    }
     clocks.push_back(std::move(clock));
   }
-  int64_t first_ns = *clocks.front().realtime_ns;
-  for (const Clock& clock : clocks) first_ns = std::min(first_ns, *clock.realtime_ns);
+  const auto shifts = shifts_to_one_clock(std::move(clocks));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (__builtin_sub_overflow(*clocks[i].realtime_ns, first_ns, &inputs[i].shift_ns)) {
+    if (!shifts[i]) {
       return make_error(ErrorCode::kBadData, "its time of day is out of range", inputs[i].path,
                         "import it alone");
     }
+    inputs[i].shift_ns = *shifts[i];
   }
   return ok_status();
 }
@@ -163,6 +151,34 @@ Result<Imported> import_inputs(std::vector<Input>& inputs, const std::string& ou
 }
 
 }  // namespace
+
+Result<Clock> clock_of(const Found& found, const std::string& path) {
+  const Importer& importer = found.importer == nullptr ? rpd_input() : *found.importer;
+  if (importer.clock == nullptr || found.source) return Clock{};
+  SONDE_ASSIGN(Source source, Source::open(path));
+  return importer.clock(source);
+}
+
+std::vector<std::optional<int64_t>> shifts_to_one_clock(std::vector<Clock> clocks) {
+  std::optional<int64_t> first_ns;
+  for (size_t i = 0; i < clocks.size(); ++i) {
+    if (!clocks[i].realtime_ns) continue;
+    for (size_t other = 0; other < i; ++other) {
+      if (!clocks[other].realtime_ns || !is_same_clock(clocks[i], clocks[other])) continue;
+      clocks[i].realtime_ns = clocks[other].realtime_ns;
+      break;
+    }
+    first_ns = std::min(first_ns.value_or(*clocks[i].realtime_ns), *clocks[i].realtime_ns);
+  }
+  std::vector<std::optional<int64_t>> shifts(clocks.size());
+  for (size_t i = 0; i < clocks.size(); ++i) {
+    int64_t shift_ns = 0;
+    if (!clocks[i].realtime_ns) continue;
+    if (__builtin_sub_overflow(*clocks[i].realtime_ns, *first_ns, &shift_ns)) continue;
+    shifts[i] = shift_ns;
+  }
+  return shifts;
+}
 
 Status read_into(Found& found, const std::string& path, Sink& sink, Tally& tally,
                  const Source::Progress& progress) {

@@ -2,6 +2,8 @@
 // .rpd to ask. Used by the commands.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,13 @@ Result<Imported> import_files(const std::vector<std::string>& paths, const std::
 // Opens any trace for SQL: an .rpd as it is, everything else by way of a temporary .rpd. The name
 // that the reader shows is the one the user gave.
 Result<store::Reader> open_trace(const std::string& path, const std::string& as);
+
+// The clock of a file that has not been read. That of a pipe, which can be read only once, is not
+// known.
+Result<Clock> clock_of(const Found& found, const std::string& path);
+// What is to be added to the times of each file so that all are on one clock, that of the file
+// whose time 0 is the earliest; nullopt for one that cannot be related to the others.
+std::vector<std::optional<int64_t>> shifts_to_one_clock(std::vector<Clock> clocks);
 
 // Reads one file into any sink, and counts as skipped what a broken file does not have.
 Status read_into(Found& found, const std::string& path, Sink& sink, Tally& tally,

@@ -213,6 +213,8 @@ class BothSinks : public importers::Sink {
   ColumnSink& second_;
 };
 
+}  // namespace
+
 // A Trace in the making.
 struct Columns {
   Columns(const Request& request, bool needs_span)
@@ -223,36 +225,15 @@ struct Columns {
   ColumnSink sink;
 };
 
+namespace {
+
 // The part of the file that --window names, from the columns that it asked for.
 Result<Interval> part_of(const NamedWindow& named, Columns& columns) {
   arrange(columns.wanted, {}, columns.raw, columns.trace);
   return named.find(columns.trace);
 }
 
-// request.window is not looked at. The file is read once, so that it may be a pipe.
-Result<Trace> load_other_tools(importers::Found& found, const std::string& path,
-                               const Request& request, const WindowText& window_text) {
-  SONDE_TRY(check_window(window_text));
-  Columns columns(request, window_text.given());
-  columns.trace.path = path;
-  importers::Tally tally;
-  std::optional<Interval> part;
-  if (window_text.named) {  // what it names is known when the file has been read
-    SONDE_ASSIGN(const NamedWindow named, NamedWindow::parse(*window_text.named));
-    Columns for_window(named.request(), false);
-    BothSinks both(columns.sink, for_window.sink);
-    SONDE_TRY(importers::read_into(found, path, both, tally));
-    SONDE_ASSIGN(part, part_of(named, for_window));
-  } else {
-    SONDE_TRY(importers::read_into(found, path, columns.sink, tally));
-  }
-  columns.trace.warnings = tally.warnings();
-
-  Window window;
-  const auto& span = columns.sink.span();
-  if (span && span->end_ns >= span->start_ns) {
-    SONDE_ASSIGN(window, resolve_window(window_text, *span, part));
-  }
+Trace cut_to(const Window& window, const std::optional<Interval>& span, Columns& columns) {
   columns.trace.window = window.extent;
   if (columns.wanted.program && !columns.wanted.rank) columns.trace.program = span;
   if (!columns.trace.apis.stream.empty()) {  // calls may come after the last launch
@@ -265,14 +246,68 @@ Result<Trace> load_other_tools(importers::Found& found, const std::string& path,
 
 }  // namespace
 
+OpenedFile::OpenedFile(const Request& request) : request_(&request) {}
+OpenedFile::OpenedFile(OpenedFile&&) noexcept = default;
+OpenedFile::~OpenedFile() = default;
+
+Status OpenedFile::read(importers::Found& found, const std::string& path,
+                        const WindowText& window) {
+  columns_ = std::make_unique<Columns>(*request_, window.given());
+  columns_->trace.path = path;
+  importers::Tally tally;
+  if (window.named) {  // what it names is known when the file has been read
+    SONDE_ASSIGN(const NamedWindow named, NamedWindow::parse(*window.named));
+    Columns for_window(named.request(), false);
+    BothSinks both(columns_->sink, for_window.sink);
+    SONDE_TRY(importers::read_into(found, path, both, tally));
+    SONDE_ASSIGN(part_, part_of(named, for_window));
+  } else {
+    SONDE_TRY(importers::read_into(found, path, columns_->sink, tally));
+  }
+  columns_->trace.warnings = tally.warnings();
+  span_ = columns_->sink.span();
+  return ok_status();
+}
+
+Status OpenedFile::look_at(const WindowText& window) {
+  if (!window.given()) return ok_status();
+  SONDE_ASSIGN(span_, span_of(*reader_));
+  if (!span_ || !window.named) return ok_status();
+  SONDE_ASSIGN(part_, named_part_of(*reader_, *window.named));
+  return ok_status();
+}
+
+Result<OpenedFile> OpenedFile::open(importers::Found found, const std::string& path,
+                                    const Request& request, const WindowText& window) {
+  SONDE_TRY(check_window(window));
+  OpenedFile file(request);
+  if (found.importer != nullptr) {
+    SONDE_TRY(file.read(found, path, window));
+    return file;
+  }
+  SONDE_ASSIGN(file.reader_, store::Reader::open(path));
+  SONDE_TRY(file.look_at(window));
+  return file;
+}
+
+Result<Window> OpenedFile::window(const WindowText& text) const {
+  if (!span_ || span_->end_ns < span_->start_ns) return Window{};
+  return resolve_window(text, *span_, part_);
+}
+
+Result<Trace> OpenedFile::load(const Window& window) {
+  if (columns_) return cut_to(window, span_, *std::exchange(columns_, nullptr));
+  Request windowed = *request_;
+  windowed.window = window;
+  return trace::load(*reader_, windowed);
+}
+
 Result<Trace> load_file(const std::string& path, const std::string& as, const Request& request,
                         const WindowText& window) {
   SONDE_ASSIGN(importers::Found found, importers::find_importer(path, as));
-  if (found.importer != nullptr) return load_other_tools(found, path, request, window);
-  SONDE_ASSIGN(auto reader, store::Reader::open(path));
-  Request windowed = request;
-  SONDE_ASSIGN(windowed.window, window_of(reader, window));
-  return load(reader, windowed);
+  SONDE_ASSIGN(auto file, OpenedFile::open(std::move(found), path, request, window));
+  SONDE_ASSIGN(const Window resolved, file.window(window));
+  return file.load(resolved);
 }
 
 }  // namespace sonde::trace

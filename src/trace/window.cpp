@@ -13,6 +13,10 @@ const char* const kWindowDefinition =
     "first start of an operation or API call. An event is in the window if it overlaps it or, if "
     "it has no length, lies in it. Only the part of its time inside the window counts, so the "
     "totals of adjacent windows add up to the total of the trace.\n\n"
+    "In several files of one question (check, collectives, ranks) they choose the same moments, "
+    "relative to the first start in any of the files, and percentages are of the time from there "
+    "to the last end. Where the files do not say at what time of day they were recorded, or have "
+    "no moment in common, they are relative to the start of each file, and a warning says so.\n\n"
     "--window marker:REGEX is the window from the first start to the last end of the markers "
     "whose name matches, marker:REGEX#K is the window of only the K-th of them, from 1 (a name "
     "that itself ends in a number, like ProfilerStep#6, is taken literally), and kernel:REGEX is "
@@ -114,10 +118,25 @@ Result<Window> window_of(store::Reader& reader, const WindowText& text) {
   SONDE_ASSIGN(const auto span, span_of(reader));
   if (!span) return Window{};
   if (!text.named) return resolve_window(text, *span);
-  SONDE_ASSIGN(const NamedWindow named, NamedWindow::parse(*text.named));
-  SONDE_ASSIGN(const Trace trace, load(reader, named.request()));
-  SONDE_ASSIGN(const Interval part, named.find(trace));
+  SONDE_ASSIGN(const Interval part, named_part_of(reader, *text.named));
   return resolve_window(text, *span, part);
+}
+
+Result<Interval> named_part_of(store::Reader& reader, const std::string& text) {
+  SONDE_ASSIGN(const NamedWindow named, NamedWindow::parse(text));
+  SONDE_ASSIGN(const Trace trace, load(reader, named.request()));
+  return named.find(trace);
+}
+
+Window window_in(Interval extent, int64_t shift_ns, Interval span) {
+  extent.start_ns -= shift_ns;
+  extent.end_ns -= shift_ns;
+  Window window;
+  if (extent.start_ns > span.start_ns) window.select.start_ns = extent.start_ns;
+  if (extent.end_ns < span.end_ns) window.select.end_ns = extent.end_ns;
+  window.extent = {std::clamp(extent.start_ns, span.start_ns, span.end_ns),
+                   std::clamp(extent.end_ns, span.start_ns, span.end_ns)};
+  return window;
 }
 
 }  // namespace sonde::trace

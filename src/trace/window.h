@@ -30,6 +30,13 @@ Result<Window> window_of(store::Reader& reader, const WindowText& text);
 Result<Window> resolve_window(const WindowText& text, Interval span,
                               std::optional<Interval> named = {});
 
+// The part of the file that --window names.
+Result<Interval> named_part_of(store::Reader& reader, const std::string& named);
+
+// A window that was resolved for the span of several files, for one of them: in its own times,
+// which are `shift_ns` behind. It is empty if the file has no time in it.
+Window window_in(Interval extent, int64_t shift_ns, Interval span);
+
 // What the above says, for --explain and the docs.
 extern const char* const kWindowDefinition;
 

@@ -24,10 +24,14 @@ sonde diff a.json b.json --from 20% --to 80% --format json
 }  // namespace
 
 Command diff_command() {
-  Command command = joint_command({kText, analysis::kDiffDefinition, analysis::diff_needs,
-                                   [](std::span<const trace::Trace> traces) {
-                                     return analysis::diff_report(traces[0], traces[1]);
-                                   }});
+  Command command = joint_command({.text = kText,
+                                   .definition = analysis::kDiffDefinition,
+                                   .needs = analysis::diff_needs,
+                                   .report_of =
+                                       [](std::span<const trace::Trace> traces) {
+                                         return analysis::diff_report(traces[0], traces[1]);
+                                       },
+                                   .compares_runs = true});
   command.run = [ask = command.run](const Arguments& arguments) -> Result<int> {
     if (arguments.positionals().size() == 2) return ask(arguments);
     return make_error(ErrorCode::kInvalidArgument, "needs two traces", "A B",
