@@ -62,8 +62,13 @@ bool set_member(GpuPeak& peak, std::string_view key, std::string_view value) {
 
 bool GpuPeak::fits(std::string_view device) const {
   const std::string text = lower(device);
-  for (const std::string_view part : split(match, '|')) {
-    if (!part.empty() && text.find(lower(part)) != text.npos) return true;
+  if (text.find(" mig ") != text.npos) return false;  // a part of the GPU
+  for (std::string_view part : split(match, '|')) {
+    const bool is_end = part.ends_with('$');
+    if (is_end) part.remove_suffix(1);
+    const size_t at = part.empty() ? text.npos : text.find(lower(part));
+    if (at == text.npos || (at != 0 && is_alphanumeric(text[at - 1]))) continue;
+    if (!is_end || at + part.size() == text.size()) return true;
   }
   return false;
 }

@@ -125,6 +125,10 @@ TEST(GpuPeaks, TheOnesBuiltIn) {
   EXPECT_EQ(of("NVIDIA H100 PCIe"), "H100 PCIe");
   EXPECT_EQ(of("NVIDIA A100-SXM4-80GB"), "A100 80GB");
   EXPECT_EQ(of("Tesla V100-SXM2-16GB"), "V100 SXM2");
+  EXPECT_EQ(of("NVIDIA H200"), "H200");
+  for (const char* other : {"NVIDIA H200 NVL", "NVIDIA GH200 480GB"}) EXPECT_EQ(of(other), "");
+  EXPECT_EQ(of("NVIDIA A100-SXM4-40GB"), "A100 40GB");
+  EXPECT_EQ(of("NVIDIA A100-SXM4-40GB MIG 1g.5gb"), "") << "a seventh of it";
   EXPECT_EQ(of("AMD Radeon Graphics"), "");
   EXPECT_EQ(of(""), "");
   for (const GpuPeak& peak : *peaks) {
