@@ -218,7 +218,9 @@ __attribute__((constructor)) static void start_up() {
 }
 
 __attribute__((destructor)) static void finish() {
-  if (sonde::agent::g_state.control != nullptr) sonde::agent::write_last_names();
+  if (sonde::agent::g_state.control == nullptr) return;
+  sonde::agent::write_last_names();
+  sonde::agent::tell_end();
 }
 #endif
 

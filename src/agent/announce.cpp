@@ -6,7 +6,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/definitions.h"
 #include "agent/state.h"
+#include "base/uncancelled.h"
 #include "wire/clocks.h"
 #include "wire/processes.h"
 
@@ -34,16 +36,27 @@ size_t describe_process(char* text, size_t size) {
 }
 
 // In one write, so that no two processes' announcements mix.
-bool append_announcement(const Description& description, uint64_t bytes) {
+bool append_announcement(const void* announcement, uint64_t bytes) {
   rlimit limit;  // on file size; a write beyond it kills the program
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return false;
   char path[PATH_MAX + 16];
   snprintf(path, sizeof path, "%s/%s", g_paths.session, wire::kProcessesFile);
   const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) return false;
-  const ssize_t written = write(fd, &description, bytes);
+  const ssize_t written = write(fd, announcement, bytes);
   close(fd);
   return written == static_cast<ssize_t>(bytes);
+}
+
+void fill_header(wire::ChunkStatus& header) {
+  header.magic = wire::kChunkMagic;
+  header.version = wire::kWireVersion;
+  header.chunk_bytes = wire::kChunkBytes;
+  header.spool = g_state.spool;
+  header.pid = g_state.pid;
+  header.clock = g_state.clock;
+  header.opened = wire::read_clocks(g_state.clock);
+  header.identity_sum = wire::identity_checksum(header);
 }
 
 }  // namespace
@@ -81,19 +94,28 @@ bool announce_process() {
   Description& description = describe();
   name_spool();
   wire::ChunkStatus& header = description.header;
-  header.magic = wire::kChunkMagic;
-  header.version = wire::kWireVersion;
-  header.chunk_bytes = wire::kChunkBytes;
-  header.spool = g_state.spool;
-  header.pid = g_state.pid;
-  header.clock = g_state.clock;
-  header.opened = wire::read_clocks(g_state.clock);
-  header.identity_sum = wire::identity_checksum(header);
+  fill_header(header);
   header.committed = uint64_t{description.record.header.words} * 8;
   header.payload_sum = wire::checksum(&description.record, header.committed);
   const uint64_t bytes = sizeof header + header.committed;
-  if (append_announcement(description, bytes)) g_state.announced = 1;
+  if (append_announcement(&description, bytes)) g_state.announced = 1;
   return g_state.announced != 0;
+}
+
+// By the pid: not in a child that shares this process' memory, or that has recorded nothing yet.
+void tell_end() {
+  if (load(g_state.silent) != 0 || load(g_state.control->closed) != 0) return;
+  if (static_cast<uint32_t>(getpid()) != g_state.pid || is_new_child()) return;
+  const ErrnoKeeper keep;
+  const Uncancelled uncancelled;
+  if (load(g_state.has_spool) != 0) {
+    if (const Inside inside; inside) note_alive();
+  } else if (g_state.announced != 0) {
+    static wire::ChunkStatus header;
+    fill_header(header);
+    header.payload_sum = wire::checksum(&header, 0);
+    append_announcement(&header, sizeof header);
+  }
 }
 
 }  // namespace sonde::agent

@@ -25,5 +25,7 @@ bool in_other_namespace();
 void name_spool();
 // Tells the recorder about this process without making a folder. False: a spool has to be made.
 bool announce_process();
+// At its end: tells when that was, for a recovery; where it has a spool, there.
+void tell_end();
 
 }  // namespace sonde::agent

@@ -392,6 +392,12 @@ void reset_definitions_after_fork(bool whole) {
   if (!whole && g_definitions.first != nullptr) look_through_log();
 }
 
+void note_alive() {
+  if (is_new_child() || (!holds_definitions() && !try_lock_definitions())) return;
+  if (g_definitions.chunk != nullptr) store(g_definitions.chunk->alive, ticks());
+  leave();
+}
+
 wire::ChunkHeader* definitions_chunk() { return g_definitions.chunk; }
 
 bool lock_definitions() {

@@ -47,6 +47,9 @@ bool begin_definitions(const wire::RecordHeader* process);
 bool definitions_have_begun();
 // The chunk they are written to; nullptr before the first.
 wire::ChunkHeader* definitions_chunk();
+// Leaves the time in ring 0: a sign of life that needs no room. Not if another thread is defining
+// something. From within the agent only.
+void note_alive();
 // In a forked child: forgets the parent's ring 0 and keeps the log. The log is known to be `whole`
 // if the thread that forked held the lock; otherwise it is checked first.
 void reset_definitions_after_fork(bool whole);

@@ -261,6 +261,7 @@ Ring* slow_ring() {
   const WithoutSignals without_signals;
   ring->chunk = next_chunk(ring, ring->limit);
   if (ring->chunk == nullptr) {
+    note_alive();
     ring->retry_at = retry_time();
     return nullptr;
   }
@@ -285,6 +286,7 @@ char* slow_reserve(Ring* ring, uint64_t bytes) {
   if (fresh == nullptr) {
     // The full chunk stays: its header holds the open ranges. Only its payload is closed.
     ring->limit = 0;
+    note_alive();
     ring->retry_at = retry_time();
     return nullptr;
   }

@@ -2,18 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "base/time.h"
 #include "base/unique_fd.h"
+#include "record/chunk_access.h"
 
 namespace sonde::record {
 
@@ -23,41 +21,6 @@ constexpr uint64_t kBytesPerPoll = 16 << 20;
 constexpr uint64_t kCommitBytes = 64 << 20;
 constexpr int64_t kCommitEveryNs = 500'000'000;
 constexpr int64_t kListEveryNs = 100'000'000;  // while there is a known backlog
-
-bool read_at(int fd, void* to, size_t size, uint64_t offset) {
-  auto* at = static_cast<char*>(to);
-  while (size > 0) {
-    const ssize_t got = ::pread(fd, at, size, static_cast<off_t>(offset));
-    if (got <= 0) return false;
-    at += got;
-    offset += static_cast<uint64_t>(got);
-    size -= static_cast<size_t>(got);
-  }
-  // Later reads must not be older than this one.
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return true;
-}
-
-// Moves a sealed chunk to the drained state. False if its producer has abandoned it: then we delete
-// it.
-bool return_chunk(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!fd.valid()) return true;
-  void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (memory == MAP_FAILED) return true;
-  auto* header = static_cast<wire::ChunkHeader*>(memory);
-  auto expected = wire::ChunkState::kSealed;
-  const bool returned =
-      std::atomic_ref(header->state)
-          .compare_exchange_strong(expected, wire::ChunkState::kDrained, std::memory_order_acq_rel);
-  ::munmap(memory, 4096);
-  return returned || expected != wire::ChunkState::kAbandoned;
-}
-
-bool read_status(const std::string& path, wire::ChunkStatus& header) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return fd.valid() && read_at(fd.get(), &header, sizeof header, 0);
-}
 
 }  // namespace
 
@@ -93,7 +56,11 @@ void Drain::list_announced() {
       spool.folder = {session_ + name, header.pid, header.spool, false};
     }
     if (ingest_->has_ended(header.spool)) spool.finished = true;
-    if (!spool.finished) to_tell_.push_back(std::move(item));
+    if (item.record.empty()) {  // it is about to end
+      spool.told_end_ns = header.opened.monotonic_ns;
+    } else if (!spool.finished) {
+      to_tell_.push_back(std::move(item));
+    }
   }
 }
 
@@ -249,6 +216,7 @@ void Drain::read_chunk(const Pending& pending) {
 }
 
 uint64_t Drain::poll() {
+  polled_ns_ = monotonic_now_ns();
   // A large backlog has many files, and listing them takes as long as reading some.
   if (!backlog_ || monotonic_now_ns() - last_list_ns_ >= kListEveryNs) list_new();
   std::vector<Spool*> spools;
@@ -268,7 +236,7 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
     list_new_definitions(*spool);
     collect(*spool, true, definitions);
   }
-  ingest_->clocks(wire::read_clocks_exactly((*control_)->clock));
+  if (reads_clocks_) ingest_->clocks(wire::read_clocks_exactly((*control_)->clock));
   for (const auto* list : {&definitions, &events}) {
     for (const auto& pending : *list) ingest_->opened(pending.header.opened);
   }
@@ -296,7 +264,18 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
   return bytes;
 }
 
+// The recorder finishes processes that have ended between poll() and commit(): those that are left
+// ran at the poll. Not while an end is not in the file yet, and not in a recovery.
+void Drain::note_watched() {
+  if (__atomic_load_n(&(*control_)->closed, __ATOMIC_RELAXED) != 0) return;
+  const bool waits = std::any_of(spools_.begin(), spools_.end(), [](const auto& item) {
+    return item.second.finished && !item.second.removed;
+  });
+  if (!waits) __atomic_store_n(&(*control_)->watched_ns, polled_ns_, __ATOMIC_RELAXED);
+}
+
 Status Drain::commit(bool force) {
+  note_watched();
   const int64_t now = monotonic_now_ns();
   const bool due = uncommitted_bytes_ >= kCommitBytes ||
                    (uncommitted_bytes_ > 0 && now - last_commit_ns_ >= kCommitEveryNs);
@@ -353,86 +332,11 @@ void Drain::remove_spool(Spool& spool) {
 std::vector<Drain::Live> Drain::live() const {
   std::vector<Live> live;
   for (const auto& [id, spool] : spools_) {
-    if (!spool.finished) live.push_back({id, spool.folder.pid, spool.folder.other_namespace});
+    if (!spool.finished) {
+      live.push_back({id, spool.folder.pid, spool.folder.other_namespace, !spool.chunks.empty()});
+    }
   }
   return live;
-}
-
-// Reads the whole header of a chunk for the last time, and counts a damaged one. False if it
-// contains nothing.
-bool Drain::read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeader& header) {
-  UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid() && errno == ENOENT) {
-    // Deleted by its producer: it was drained, or there was no space for it.
-    const bool unmade = chunk.sequence == 0 && chunk.offset == 0 && is_newest(spool, chunk);
-    if (chunk.drained || unmade) return false;
-  }
-  struct stat info {};
-  const bool known = fd.valid() && ::fstat(fd.get(), &info) == 0;
-  if ((!known || info.st_size < static_cast<off_t>(wire::kChunkBytes)) && is_newest(spool, chunk)) {
-    // A producer that is killed while it makes a chunk leaves an empty file, or one of zeros; one
-    // that finds no space deletes it again.
-    uint64_t magic = 0;
-    if (!known || info.st_size == 0 || (read_at(fd.get(), &magic, sizeof magic, 0) && magic == 0)) {
-      return false;
-    }
-  }
-  if (!known || !read_at(fd.get(), &header, sizeof header, 0)) {
-    ingest_->drop("chunks", "cut short", 1);
-    return false;
-  }
-  const auto verdict = judge(spool, chunk, header);
-  if (verdict == wire::HeaderVerdict::kGood) return true;
-  if (verdict != wire::HeaderVerdict::kUnfinished) ingest_->drop("chunks", "damaged header", 1);
-  return false;
-}
-
-bool Drain::is_newest(const Spool& spool, const Chunk& chunk) {
-  return std::none_of(spool.chunks.begin(), spool.chunks.end(), [&](const auto& item) {
-    return item.second.file.ring == chunk.file.ring && item.second.file.file > chunk.file.file;
-  });
-}
-
-// The newest chunk of each ring says what its thread was in the middle of. A newest chunk without
-// records may have been made just before the end, before the open entries were copied to it.
-void Drain::note_open(Spool& spool) {
-  std::map<uint32_t, wire::ChunkHeader> newest;
-  bool defined = false;
-  for (const auto& [name, chunk] : spool.chunks) {
-    wire::ChunkHeader header;
-    if (!read_header(spool, chunk, header)) continue;
-    if (header.ring == 0) {
-      defined = true;
-      continue;
-    }
-    auto [found, fresh] = newest.try_emplace(header.ring, header);
-    const auto age = [](const wire::ChunkHeader& h) {
-      return std::pair(h.committed != 0 || h.open_ranges != 0 || h.open_calls != 0, h.sequence);
-    };
-    if (!fresh && age(found->second) < age(header)) found->second = header;
-  }
-  if (!defined && !newest.empty()) ingest_->drop("chunks", "no definitions: names are missing", 1);
-  for (const auto& [ring, header] : newest) {
-    const uint32_t ranges = std::min(header.open_ranges, wire::kMaxOpenRanges);
-    for (uint32_t i = 0; i < ranges; ++i) ingest_->unfinished(header, header.ranges[i]);
-    const uint32_t calls = std::min(header.open_calls, wire::kMaxOpenCalls);
-    for (uint32_t i = 0; i < calls; ++i) ingest_->unfinished(header, header.calls[i]);
-  }
-}
-
-Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
-  list_new();
-  const auto found = spools_.find(spool_id);
-  if (found == spools_.end() || found->second.finished) return ok_status();
-  Spool& spool = found->second;
-  Spool* const one[] = {&spool};
-  while (!stopped_ && read_some(one) != 0) SONDE_TRY(commit(false));
-  if (stopped_) return make_error(ErrorCode::kIo, "stopped before everything was read", session_);
-  note_open(spool);
-  ingest_->ended(spool_id, monotonic_now_ns(), how);
-  spool.finished = true;
-  ++uncommitted_bytes_;  // its end justifies a commit, which also deletes its folder
-  return ok_status();
 }
 
 Status Drain::finish() {

@@ -48,12 +48,18 @@ class Drain {
     uint64_t spool;
     uint32_t pid;
     bool other_namespace;  // the pid belongs to another pid namespace
+    bool has_chunks;       // and so maps them as long as it runs
   };
   // Process images seen and not yet finished.
   std::vector<Live> live() const;
+  // When a process ended: just now; or, if nobody watched it, when it was last known to run.
+  enum class End { kNow, kLastSign };
   // The process image has ended, or is not followed any longer: reads everything it committed, and
   // notes what was open.
-  Status finish_process(uint64_t spool, std::string_view how);
+  Status finish_process(uint64_t spool, std::string_view how, End end = End::kNow);
+
+  // The clocks of this machine, now, say nothing about the recording: it is left to its own.
+  void leave_clocks() { reads_clocks_ = false; }
 
   // Rows were written that come from no chunk, so the next commit is worthwhile.
   void touch() { ++uncommitted_bytes_; }
@@ -84,6 +90,7 @@ class Drain {
     uint64_t definition_files = 0;  // of ring 0; numbered from 0 and never reused
     bool finished = false;          // nothing more will come
     bool removed = false;           // its folder is deleted
+    int64_t told_end_ns = 0;        // CLOCK_MONOTONIC, as it told at its end; 0: it did not
   };
   struct Pending {
     Chunk* chunk;
@@ -99,7 +106,9 @@ class Drain {
   void read_chunk(const Pending& pending);
   void give_back();
   void remove_spool(Spool& spool);
-  void note_open(Spool& spool);
+  void note_watched();
+  std::vector<wire::ChunkHeader> newest_of_rings(Spool& spool);
+  std::optional<int64_t> last_sign(const Spool& spool, std::span<const wire::ChunkHeader> newest);
   bool read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeader& header);
   static bool is_newest(const Spool& spool, const Chunk& chunk);
   static wire::HeaderVerdict judge(const Spool& spool, const Chunk& chunk,
@@ -116,7 +125,8 @@ class Drain {
   uint64_t events_ = 0, uncommitted_bytes_ = 0;
   bool stopped_ = false;
   std::string discard_reason_;  // "": records are kept
-  int64_t last_commit_ns_ = 0, last_list_ns_ = 0;
+  int64_t last_commit_ns_ = 0, last_list_ns_ = 0, polled_ns_ = 0;
+  bool reads_clocks_ = true;
   bool backlog_ = false;  // the last poll has left data unread
 };
 

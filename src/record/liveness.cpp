@@ -10,6 +10,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -64,6 +65,39 @@ std::optional<bool> Liveness::is_mapped(uint64_t spool) {
   if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs) look_at_maps();
   if (mapped_.count(spool) != 0) return true;
   return all_seen_ ? std::optional<bool>(false) : std::nullopt;
+}
+
+namespace {
+
+// Whether a process of this number has run since before this moment of CLOCK_MONOTONIC.
+bool has_run_since(uint32_t pid, int64_t monotonic_ns) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(") ");  // the name may have any characters
+  if (name_end == line.npos) return false;
+  std::istringstream fields(line.substr(name_end + 2));
+  std::string state, skipped;
+  fields >> state;
+  constexpr int kBetween = 18;  // state is the third field, the start the 22nd
+  for (int i = 0; i < kBetween; ++i) fields >> skipped;
+  int64_t start = 0;
+  fields >> start;
+  if (!fields || state == "Z" || state == "X") return false;
+  const int64_t start_ns = start * (1'000'000'000 / std::max(::sysconf(_SC_CLK_TCK), 1L));
+  // It is of CLOCK_BOOTTIME, which ran while the machine slept, perhaps after the process began.
+  return start_ns - (clock_ns(CLOCK_BOOTTIME) - monotonic_now_ns()) <= monotonic_ns;
+}
+
+}  // namespace
+
+bool Liveness::runs(const Drain::Live& live, bool pids_are_ours) {
+  const auto mapped = is_mapped(live.spool);
+  if (mapped && *mapped) return true;
+  // An exec unmaps the chunks of the image before it, and the process goes on.
+  if (!pids_are_ours || live.other_namespace || (mapped && live.has_chunks)) return false;
+  const auto named_ns = static_cast<int64_t>(live.spool >> 1);  // when it named its spool
+  return has_run_since(live.pid, named_ns);
 }
 
 // Searches the mapped files of all processes for chunks.

@@ -27,6 +27,9 @@ class Liveness {
   bool has_ended(uint64_t spool, const TracedProcess& process);
   // The same for the last time: by the current state, without waiting for certainty.
   bool has_ended_by_now(uint64_t spool, const TracedProcess& process);
+  // Whether the process image, which nobody has watched, still runs. `pids_are_ours`: its number is
+  // one of this pid namespace.
+  bool runs(const Drain::Live& live, bool pids_are_ours);
   // Whether any process has the spool's chunks mapped; nullopt if not all processes can be
   // inspected.
   std::optional<bool> is_mapped(uint64_t spool);

@@ -1,8 +1,12 @@
 #include <signal.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "record/drain.h"
 #include "record/liveness.h"
@@ -105,6 +109,47 @@ Status count_outcome(store::Database& database, Outcome& outcome) {
   return ok_status();
 }
 
+// The images of processes: which an exec has replaced, and which still run.
+struct Images {
+  std::map<uint32_t, uint64_t> newest;  // by number of the process
+  std::set<uint64_t> running;
+  bool is_replaced(const Drain::Live& live) const {
+    const auto found = newest.find(live.pid);
+    return !live.other_namespace && found != newest.end() && found->second > live.spool;
+  }
+};
+
+void look_at_processes(Drain& drain, const wire::SessionControl& control, Images& images) {
+  drain.list_new();
+  if (!wire::is_of_this_boot(control)) return;
+  struct stat ours {};
+  const bool pids_are_ours = ::stat("/proc/self/ns/pid", &ours) == 0 &&
+                             (control.pid_namespace == 0 || control.pid_namespace == ours.st_ino);
+  const auto all = drain.live();
+  for (const auto& live : all) {
+    auto& newest = images.newest[live.pid];
+    if (!live.other_namespace) newest = std::max(newest, live.spool);
+  }
+  Liveness liveness;
+  for (const auto& live : all) {
+    if (!images.is_replaced(live) && liveness.runs(live, pids_are_ours)) {
+      images.running.insert(live.spool);
+    }
+  }
+}
+
+// The end of those that do not run any longer was seen by nobody.
+Status finish_processes(Drain& drain, const Images& images, Outcome& outcome) {
+  for (const auto& live : drain.live()) {
+    const bool running = images.running.count(live.spool) != 0;
+    const char* how = images.is_replaced(live) ? "exec" : "ended, recovered";
+    outcome.left_running += running ? 1 : 0;
+    SONDE_TRY(drain.finish_process(live.spool, running ? "running" : how,
+                                   running ? Drain::End::kNow : Drain::End::kLastSign));
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Result<Outcome> recover(const std::string& session, const std::string& output) {
@@ -143,14 +188,14 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
 
   if (recorded) remove_stray_part(*recorded, session);
   Drain drain(session, control, ingest);
+  const auto now = wire::read_clocks_exactly(control->clock);
+  if (!wire::is_of_this_boot(*control) || !ingest.follows(now)) drain.leave_clocks();
+  // Reading takes a while, in which processes that are not recorded any longer may end.
+  Images images;
+  look_at_processes(drain, *control, images);
   while (drain.poll() != 0) SONDE_TRY(drain.commit(false));
-  Liveness liveness;
-  for (const auto& live : drain.live()) {
-    const bool running = liveness.is_mapped(live.spool)
-                             .value_or(fs::exists("/proc/" + std::to_string(live.pid), ignored));
-    outcome.left_running += running ? 1 : 0;
-    SONDE_TRY(drain.finish_process(live.spool, running ? "running" : "ended, recovered"));
-  }
+  look_at_processes(drain, *control, images);
+  SONDE_TRY(finish_processes(drain, images, outcome));
   SONDE_TRY(name_frames(writer.database()));
   SONDE_TRY(drain.finish());
   SONDE_TRY(count_outcome(writer.database(), outcome));

@@ -87,12 +87,15 @@ struct ChunkStatus {
 
 // The first 16 KiB of a chunk file.
 struct ChunkHeader : ChunkStatus {
-  uint64_t reserved[46];
+  // Ring 0: ticks at the newest moment when the process was seen to run though it recorded nothing:
+  // its end, or an event that found no room. 0: none.
+  uint64_t alive;
+  uint64_t reserved[45];
   OpenRange ranges[kMaxOpenRanges];
   OpenCall calls[kMaxOpenCalls];
   char open_text[kOpenTextBytes];
 };
-static_assert(sizeof(ChunkStatus) + sizeof(ChunkHeader::reserved) == 512);
+static_assert(sizeof(ChunkStatus) + sizeof(uint64_t) + sizeof(ChunkHeader::reserved) == 512);
 static_assert(sizeof(ChunkHeader) == kHeaderBytes);
 
 inline uint64_t payload_bytes(const ChunkStatus& chunk) { return chunk.chunk_bytes - kHeaderBytes; }
@@ -195,7 +198,9 @@ struct SessionControl {
   // Counts changes of `recording` and of processes' switches: waiters sleep on it.
   uint32_t changes;
   uint32_t padding;
-  uint64_t reserved[5];
+  uint64_t boot[2];    // the recorder's boot of its machine, whose clocks these are; 0: unknown
+  int64_t watched_ns;  // CLOCK_MONOTONIC: processes whose end is not in the .rpd ran until then
+  uint64_t reserved[2];
 };
 
 constexpr uint64_t kChecksumPrime = 0x100000001B3;

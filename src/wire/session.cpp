@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -76,6 +77,17 @@ void each_numbered(const std::string& folder, char prefix, const Visit& visit) {
   }
 }
 
+// The kernel's random number of this boot, "1b4e28ba-2fa1-...", in two words; 0 if it tells none.
+std::array<uint64_t, 2> boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  file >> text;
+  text.erase(std::remove(text.begin(), text.end(), '-'), text.end());
+  if (text.size() != 32) return {};
+  return {number_in<uint64_t>(std::string_view(text).substr(0, 16), 16).value_or(0),
+          number_in<uint64_t>(std::string_view(text).substr(16), 16).value_or(0)};
+}
+
 }  // namespace
 
 Control::Control(Control&& other) noexcept
@@ -118,6 +130,8 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
                                                                       << 44;
   struct stat info {};
   if (::stat("/proc/self/ns/pid", &info) == 0) control->pid_namespace = info.st_ino;
+  const auto boot = boot_id();
+  std::copy(boot.begin(), boot.end(), control->boot);
   __atomic_store_n(&control->magic, kControlMagic, __ATOMIC_RELEASE);
   return Control(control, std::move(fd));
 }
@@ -166,6 +180,12 @@ bool is_being_read(const std::string& session) {
   UniqueFd fd(::open((session + "/control").c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock = whole_file();
   return fd.valid() && ::fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool is_of_this_boot(const SessionControl& control) {
+  const auto boot = boot_id();
+  const bool told = (control.boot[0] | control.boot[1]) != 0 && (boot[0] | boot[1]) != 0;
+  return !told || std::equal(boot.begin(), boot.end(), control.boot);
 }
 
 ClockKind best_clock() {

@@ -54,6 +54,10 @@ class Control {
 // Whether a recorder or a recovery holds the session's control file.
 bool is_being_read(const std::string& session);
 
+// Whether this machine has run since the session was made, so that clocks, processes and their
+// numbers are the same ones. True if the session does not say.
+bool is_of_this_boot(const SessionControl& control);
+
 // The best clock of this machine: the TSC if it is invariant and the kernel keeps time by it.
 ClockKind best_clock();
 // All clocks at one moment, the narrowest reading of a few tries.

@@ -71,6 +71,9 @@ A program whose recorder was killed goes on recording until the session director
 256 MiB (sonde record --orphan-limit); later events are counted as lost, and everything before is
 recovered. If the recorder is only stopped or suspended, this command waits for it.
 
+A process that has ended meanwhile ends, in the trace, with the last sign of it: its exit, its last
+record, or the last look of the recorder; one that was killed may have run on without a sign.
+
 Arguments:
 [WHAT]  the trace or the session directory, e.g. /tmp/sonde-a1B2c3
 

@@ -29,9 +29,10 @@ std::string join(const std::vector<std::string>& parts) {
 }  // namespace
 
 void Ingest::Impl::define_process(Process& process, const wire::Record& record) {
+  const auto& fields = record.as<wire::ProcessRecord>();
+  note_alive(process, fields.start_ticks);
   if (process.described) return;
   process.described = true;
-  const auto& fields = record.as<wire::ProcessRecord>();
   const auto parts = split(record.text, '\0');
   std::vector<std::string> arguments;
   for (size_t i = 2; i < parts.size(); ++i) arguments.emplace_back(parts[i]);

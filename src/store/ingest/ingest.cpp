@@ -19,6 +19,31 @@ namespace {
 constexpr int64_t kSnapshotRowsGapNs = 1'000'000'000;  // one row a second and clock is enough
 constexpr int64_t kFarNs = int64_t{1} << 62;           // later than any time that can be meant
 
+// When a record of an event was made; 0 if it does not say.
+uint64_t ticks_of(const wire::Record& record) {
+  switch (record.type()) {
+    case wire::RecordType::kCall:
+    case wire::RecordType::kRange:
+      return record.as<wire::SpanRecord>().end;
+    case wire::RecordType::kSnapshot:
+      return record.as<wire::SnapshotRecord>().after;
+    case wire::RecordType::kMark:
+    case wire::RecordType::kRangeStart:
+    case wire::RecordType::kRangeStop:
+    case wire::RecordType::kThread:
+    case wire::RecordType::kNote:
+    case wire::RecordType::kDiagnostic:
+    case wire::RecordType::kDropped:
+    case wire::RecordType::kCounter:
+    case wire::RecordType::kSample:
+    case wire::RecordType::kBlocked:
+    case wire::RecordType::kLaunchStack:
+      return record.as<wire::EventRecord>().ticks;  // their first word, too
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 Process& Ingest::Impl::process(uint64_t spool, uint32_t pid) {
@@ -201,6 +226,7 @@ void Ingest::clocks(const wire::ClockReading& reading) {
   impl.realtime.add(reading.realtime_ns, now, 20);
   impl.boottime.add(reading.boottime_ns, now, 20);
   impl.now_ns = std::max(impl.now_ns, now);
+  impl.now_ticks = reading.ticks_after;
   int64_t& written = impl.snapshot_written_ns[{0, 0}];
   if (written != 0 && now < written + kSnapshotRowsGapNs) return;
   written = now;
@@ -243,6 +269,7 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
   // The chunk says it too: the record that told the thread may have been lost.
   if (ring.sequence != chunk.sequence) ring.tid = chunk.tid;
   ring.sequence = chunk.sequence;
+  impl.note_alive(process, ticks_of(record));
   switch (record.type()) {
     case wire::RecordType::kCall:
       return impl.call(process, ring, record);
@@ -281,28 +308,6 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
     default:
       return drop("records", "of an unknown kind", 1);
   }
-}
-
-void Ingest::ended(uint64_t spool, int64_t end_ns, std::string_view how) {
-  const auto found = impl_->processes.find(spool);
-  if (found == impl_->processes.end()) return;
-  Process& process = found->second;
-  if (process.ended) return;
-  // A range that was started and never stopped lasted until the end.
-  const std::map<uint64_t, StartedRange> started(process.started.begin(), process.started.end());
-  for (const auto& [id, range] : started) {
-    impl_->insert("INSERT OR IGNORE INTO sonde_unfinished (api_id) VALUES (?1)",
-                  impl_->add_marker(process, range.text, range.tid, range.start_ns,
-                                    std::max(range.start_ns, end_ns)));
-  }
-  process.started.clear();
-  process.stopped.clear();
-  process.calls.clear();
-  process.waiting.clear();
-  process.rings.clear();
-  process.ended = process.changed = true;
-  impl_->insert("UPDATE sonde_process SET end_ns = ?2, exit = ?3 WHERE id = ?1", process.id, end_ns,
-                how);
 }
 
 bool Ingest::has_ended(uint64_t spool) const {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,8 +46,21 @@ class Ingest {
   // What was open when its process ended.
   void unfinished(const wire::ChunkHeader& chunk, const wire::OpenRange& range);
   void unfinished(const wire::ChunkHeader& chunk, const wire::OpenCall& call);
-  // A process image ended: "exit 0", "signal 9", "exec" ...
-  void ended(uint64_t spool, int64_t end_ns, std::string_view how);
+  // A process image ended: "exit 0", "signal 9", "exec" ... Nobody may know when (nullopt).
+  void ended(uint64_t spool, std::optional<int64_t> end_ns, std::string_view how);
+
+  // For a recovery, which comes after the end. Signs that a process ran, besides its records: by
+  // the clock that stamps them, or by CLOCK_MONOTONIC.
+  void alive_at_ticks(uint64_t spool, uint64_t ticks);
+  void alive_at(uint64_t spool, int64_t monotonic_ns);
+  // The newest of all signs, at most `latest_ns`; nullopt: there is none. What is open ends then.
+  std::optional<int64_t> end_by_last_sign(uint64_t spool, int64_t latest_ns);
+  // Whether the machine has run without a pause from the last reading in the file to this one, so
+  // that what lies between can be converted by both.
+  bool follows(const wire::ClockReading& reading) const;
+  // The time of CLOCK_REALTIME, by the readings in the file; nullopt: there are none.
+  std::optional<int64_t> monotonic_of_realtime(int64_t realtime_ns) const;
+
   bool has_ended(uint64_t spool) const;
   // Part of a chunk that could not be read.
   void damaged(std::string_view what);

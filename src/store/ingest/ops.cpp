@@ -161,6 +161,9 @@ void Ingest::Impl::op(Process& process, KnownRing& ring, const wire::Record& rec
   row.queue_id = queue.queue_id;
   row.start_ns = time(fields.start);
   row.end_ns = time(fields.end);
+  if (row.end_ns <= now_ns || now_ticks == ~uint64_t{0}) {
+    process.alive_ns = std::max(process.alive_ns, row.end_ns);
+  }
   row.name_id = record.header->id != 0 ? string_id(process, record.header->id) : 0;
   row.type_id = op_type_ids[kind];
   if (row.type_id == 0) row.type_id = op_type_ids[kind] = writer.string(wire::kOpTypeNames[kind]);

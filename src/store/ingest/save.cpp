@@ -1,6 +1,6 @@
 // The state of an unfinished recording, in the file's sonde_ingest table.
 //   chunk NAME            "SEQUENCE OFFSET"          how far the chunk has been read
-//   process SPOOL         "ID PID DESCRIBED ENDED"
+//   process SPOOL         "ID PID DESCRIBED ENDED ALIVE"
 //   queue SPOOL ID        "QUEUE GPU HANDLE"
 //   gpu DESCRIPTION       "ID"
 //   drop SOURCE|REASON    "COUNT"
@@ -182,8 +182,8 @@ void Ingest::Impl::put(const std::string& key, const std::string& value) {
 void Ingest::Impl::save_process(uint64_t spool, Process& process) {
   tidy(process);
   put(fmt::format("process {:x}", spool),
-      fmt::format("{} {} {} {}", process.id, process.pid, process.described ? 1 : 0,
-                  process.ended ? 1 : 0));
+      fmt::format("{} {} {} {} {}", process.id, process.pid, process.described ? 1 : 0,
+                  process.ended ? 1 : 0, last_alive_ns(process)));
   for (const auto& [id, queue] : process.queues) {
     put(fmt::format("queue {:x} {}", spool, id),
         fmt::format("{} {} {}", queue.queue_id, queue.gpu_id, as_signed(queue.handle)));
@@ -242,6 +242,7 @@ void restore_entry(Ingest::Impl& impl, std::string_view key, std::string_view va
     process.pid = static_cast<uint32_t>(at(1));
     process.described = at(2) != 0;
     process.ended = at(3) != 0;
+    process.alive_ns = at(4);
     impl.next_process = std::max(impl.next_process, process.id + 1);  // not all have a row here
   } else if (kind == "queue") {
     const auto parts = split(rest, ' ');
@@ -372,6 +373,7 @@ Status Ingest::Impl::restore() {
   SONDE_TRY(each_row(
       writer.database(), "SELECT key, value FROM sonde_ingest",
       [&](const Statement& entries) { restore_entry(*this, entries.text(0), entries.text(1)); }));
+  if (const auto last = ticks.newest(1); !last.empty()) now_ns = last[0].monotonic_ns;
   return restore_threads();
 }
 

@@ -179,7 +179,7 @@ bool Ingest::Impl::begin_unfinished(Process& process, const wire::ChunkHeader& c
   row.pid = process.pid;
   row.tid = ring.tid;
   row.start_ns = ticks.to_monotonic_ns(static_cast<int64_t>(begin));
-  row.end_ns = std::max(row.start_ns, now_ns);
+  row.end_ns = std::max(row.start_ns, process.end_ns.value_or(now_ns));
   return true;
 }
 

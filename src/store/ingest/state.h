@@ -113,6 +113,10 @@ struct Process {
   uint32_t pid = 0;
   bool described = false;  // its sonde_process row is filled in
   bool ended = false;
+  // The newest signs that it ran: as ticks, those of records, and as CLOCK_MONOTONIC.
+  uint64_t alive_ticks = 0;
+  int64_t alive_ns = 0;
+  std::optional<int64_t> end_ns;         // if it is known before ended()
   uint32_t newest_definition = 0;        // the largest id
   std::vector<KnownString> strings;      // by definition id; ids are dense
   std::vector<KnownFunction> functions;  // by definition id
@@ -144,7 +148,8 @@ struct Ingest::Impl {
   Writer& writer;
   std::map<uint64_t, Process> processes;  // by spool
   ClockTrack ticks, raw, realtime, boottime;
-  int64_t now_ns = 0;  // of the newest clock reading
+  int64_t now_ns = 0;                 // of the newest clock reading
+  uint64_t now_ticks = ~uint64_t{0};  // the same; no record is later
   std::map<std::pair<int64_t, uint32_t>, int64_t> snapshot_written_ns;
   std::map<std::string, Position> positions;
   std::set<std::string> changed_positions;  // since the last commit; gone ones are deleted
@@ -226,6 +231,10 @@ struct Ingest::Impl {
 
   // ingest.cpp
   int64_t monotonic_ns(Process& process, uint32_t clock, uint64_t value);
+  void note_alive(Process& process, uint64_t at_ticks) const {
+    if (at_ticks > process.alive_ticks && at_ticks <= now_ticks) process.alive_ticks = at_ticks;
+  }
+  int64_t last_alive_ns(const Process& process) const;  // 0: unknown
   ClockTrack* host_clock(uint32_t clock);  // nullptr: not one of the host's, or no conversion
   void counter(Process& process, const KnownRing& ring, const wire::Record& record);
   void snapshot(Process& process, const wire::Record& record);
