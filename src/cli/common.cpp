@@ -1,7 +1,10 @@
 #include "cli/common.h"
 
 #include <malloc.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <map>
 
 #include "analysis/critical_path/words.h"
 #include "base/strings.h"
@@ -180,6 +183,24 @@ Result<std::vector<trace::Trace>> load_runs(const Arguments& arguments,
   return traces;
 }
 
+// A rank that is given twice would be two. Links to one file are one file.
+Status check_named_once(const std::vector<std::string>& paths) {
+  std::map<std::pair<dev_t, ino_t>, std::string> known;
+  for (const std::string& path : paths) {
+    struct stat about {};
+    if (path == "-" ? ::fstat(STDIN_FILENO, &about) != 0 : ::stat(path.c_str(), &about) != 0) {
+      continue;  // who opens it says why
+    }
+    const auto [entry, is_new] = known.emplace(std::pair(about.st_dev, about.st_ino), path);
+    if (is_new) continue;
+    const std::string& first = entry->second;
+    return make_error(ErrorCode::kInvalidArgument,
+                      first == path ? "is given twice" : "is the same file as " + first, path,
+                      "give each file once");
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 trace::WindowText window_text(const Arguments& arguments) {
@@ -225,6 +246,7 @@ Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request
 
 Result<std::vector<trace::Trace>> load_traces(const Arguments& arguments,
                                               const trace::Request& request) {
+  SONDE_TRY(check_named_once(arguments.positionals()));
   keep_freed_memory();
   return trace::load_files(arguments.positionals(), arguments.value_or("as", ""), request,
                            window_text(arguments));

@@ -38,8 +38,8 @@ Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const ch
 Result<store::Reader> open_trace(const Arguments& arguments);
 // The columns of FILE that a request wants, in the window that the options name.
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request);
-// The same of every file that is named, which together are one question: the window is the same
-// moments of all (trace::load_files).
+// The same of every file that is named, which together are one question: none may be named twice,
+// and the window is the same moments of all (trace::load_files).
 Result<std::vector<trace::Trace>> load_traces(const Arguments& arguments,
                                               const trace::Request& request);
 

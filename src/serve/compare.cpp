@@ -66,8 +66,8 @@ std::vector<Place> places_of(const std::vector<Trace>& traces,
                              const analysis::Matched& matched) {
   std::vector<Place> places(traces.size());
   std::vector<size_t> member_of(traces.size(), analysis::kNobody);
-  for (size_t member = collectives.members.size(); member-- > 0;) {
-    member_of[collectives.members[member].file] = member;
+  for (const analysis::Collective& one : collectives.list) {
+    member_of[one.file] = std::min(member_of[one.file], one.member);
   }
   for (size_t i = 0; i < traces.size(); ++i) {
     const size_t member = member_of[i], first = member_of[0];
@@ -103,9 +103,8 @@ std::string instances_json(const std::vector<Trace>& traces,
     std::vector<std::string> times(traces.size(), "null");
     for (const size_t part : each->parts) {
       const analysis::Collective& one = collectives.list[part];
-      const size_t file = collectives.members[one.member].file;
-      const int64_t origin_ns = traces[file].origin_ns;
-      times[file] = fmt::format("[{}, {}]", one.start_ns - origin_ns, one.end_ns - origin_ns);
+      const int64_t origin_ns = traces[one.file].origin_ns;
+      times[one.file] = fmt::format("[{}, {}]", one.start_ns - origin_ns, one.end_ns - origin_ns);
     }
     const bool is_late = each->last != analysis::kNobody;
     list += fmt::format(

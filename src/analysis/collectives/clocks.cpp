@@ -260,10 +260,10 @@ std::vector<int64_t> clock_offsets(const trace::Trace& trace) {
   if (all.members.size() < 2) return offsets;
   const Matched matched = match_collectives(all);
   std::set<int32_t> known;
-  for (size_t member = 0; member < all.members.size(); ++member) {
-    const int32_t process = all.members[member].process;
-    const ClockGroup& clock = matched.clocks[matched.clock_of[member]];
-    const int64_t offset_ns = matched.offset_ns[member];
+  for (const Collective& one : all.list) {
+    const int32_t process = one.process;
+    const ClockGroup& clock = matched.clocks[matched.clock_of[one.member]];
+    const int64_t offset_ns = matched.offset_ns[one.member];
     // A process has one clock, that of the first of its GPUs.
     if (process == trace::kNone || !known.insert(process).second) continue;
     // Clocks that agree as well as can be known are left as they are.

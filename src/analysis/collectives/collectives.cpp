@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/quantile.h"
+#include "analysis/recorded_ranks.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
 
@@ -123,24 +125,30 @@ report::Section ranks_section(const Answer& answer, std::span<const trace::Trace
                      id("clock_group", "Clock group"), text("file", "File")});
   struct Sum {
     int64_t count = 0, total_ns = 0;
+    std::set<size_t> files;
   };
   std::vector<Sum> sums(answer.all.members.size());
   for (const Collective& one : answer.all.list) {
     ++sums[one.member].count;
     sums[one.member].total_ns += one.duration_ns();
+    sums[one.member].files.insert(one.file);
   }
   const Value unknown = std::monostate{};
   const std::vector<Lateness> late = lateness(answer.all, answer.matched);
   for (size_t i = 0; i < sums.size(); ++i) {
     const Member& member = answer.all.members[i];
+    std::string files;
+    for (const size_t file : sums[i].files) {
+      files += (files.empty() ? "" : ", ") + traces[file].path;
+    }
     const auto known = [&](int64_t value) {
       return late[i].collectives != 0 ? Value(value) : unknown;
     };
-    table.add_row(
-        {member.rank, member.gpu == trace::kNone ? unknown : Value(member.gpu), sums[i].count,
-         sums[i].total_ns, known(late[i].waited_ns), known(late[i].last), known(late[i].late_ns),
-         known(late[i].caused_ns), known(answer.matched.offset_ns[i]),
-         known(static_cast<int64_t>(answer.matched.clock_of[i])), traces[member.file].path});
+    table.add_row({member.rank, member.gpu == trace::kNone ? unknown : Value(member.gpu),
+                   sums[i].count, sums[i].total_ns, known(late[i].waited_ns), known(late[i].last),
+                   known(late[i].late_ns), known(late[i].caused_ns),
+                   known(answer.matched.offset_ns[i]),
+                   known(static_cast<int64_t>(answer.matched.clock_of[i])), std::move(files)});
   }
   return section;
 }
@@ -311,6 +319,12 @@ report::Report collectives_report(std::span<const trace::Trace> traces) {
     report.sections.push_back(classes_section(answer));
   }
   add_notes(answer, report);
+  const RecordedRanks ranks(traces);
+  if (!ranks.warning().empty()) report.warnings.push_back(ranks.warning());
+  if (!ranks.joined().empty()) {
+    report.notes.push_back(ranks.joined() +
+                           ": recorded several times, one after the other, and counted once");
+  }
   return report;
 }
 
@@ -323,8 +337,9 @@ const char* const kCollectivesDefinition =
     "(docs/configuration.md). Message is what a rank sends, for allgather what it receives: "
     "elements x bytes of their type.\n\n"
     "Ranks are the processes of a file, or several files given together; a process that "
-    "communicates on several GPUs is a rank for each (GPU). Their collectives are matched by "
-    "group, number and operation; a send or a receive is not, since nothing says which two belong "
+    "communicates on several GPUs is a rank for each (GPU). One that was recorded several times, "
+    "one after the other (a file for each cycle of a profiler), is one rank. Their collectives are "
+    "matched by group, number and operation; a send or a receive is not, since nothing says which two belong "
     "together. Where the file does not number them, the longest common run of operations and "
     "sizes gives the offset of the clocks, and collectives that end together belong together; "
     "collectives that not all ranks of a group have are left out, and a note says how many. Ranks "

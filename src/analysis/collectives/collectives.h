@@ -23,7 +23,9 @@ report::Report collectives_report(std::span<const trace::Trace> traces);
 
 // One collective as one rank saw it.
 struct Collective {
-  size_t member = 0;              // index into Collectives::members
+  size_t member = 0;  // index into Collectives::members
+  size_t file = 0;    // of `row`
+  int32_t process = trace::kNone;
   trace::Row row = trace::kNone;  // of Trace::ops; kNone: a call of the host
   int64_t gpu = trace::kNone;     // kNone: a call of the host
   std::string group;              // the communicator, as the file names it; "" if it does not
@@ -36,9 +38,10 @@ struct Collective {
   int64_t duration_ns() const { return end_ns - start_ns; }
 };
 
-// Who took part: a process, or each of its GPUs where it communicates on several.
+// Who took part: a process, or each of its GPUs where it communicates on several. One that was
+// recorded in several files is one member (analysis/recorded_ranks.h).
 struct Member {
-  size_t file = 0;
+  size_t file = 0;  // the first
   int32_t process = trace::kNone;
   int64_t rank = 0;            // the file's, or the number of the member
   int64_t gpu = trace::kNone;  // kNone: the process as a whole

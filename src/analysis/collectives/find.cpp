@@ -10,6 +10,7 @@
 
 #include "analysis/arguments.h"
 #include "analysis/collectives/collectives.h"
+#include "analysis/recorded_ranks.h"
 #include "base/strings.h"
 #include "trace/op_tree.h"
 
@@ -86,7 +87,7 @@ class Groups {
 
 class Finder {
  public:
-  explicit Finder(std::span<const trace::Trace> traces) : traces_(traces) {}
+  explicit Finder(std::span<const trace::Trace> traces) : traces_(traces), ranks_(traces) {}
 
   Collectives find() {
     for (size_t file = 0; file < traces_.size(); ++file) {
@@ -127,8 +128,18 @@ class Finder {
     for (Collective& one : found_.list) one.member = place[one.member];
   }
 
+  int64_t first_gpu_of(size_t file, int32_t process) const {
+    if (process == kNone) return 0;
+    const int64_t pid = traces_[file].processes[static_cast<size_t>(process)].pid;
+    return trace::first_gpu_of_file(trace::file_of(pid));
+  }
+
   size_t member_of(size_t file, int32_t process, int64_t gpu) {
-    const auto [entry, is_new] = members_.try_emplace({file, process, gpu}, found_.members.size());
+    const RecordedRanks::Place first = ranks_.first({file, process});
+    // GPUs of a merged file have numbers of their own.
+    const int64_t of_file = gpu == kNone ? 0 : first_gpu_of(file, process);
+    const auto [entry, is_new] =
+        members_.try_emplace({first.first, first.second, gpu - of_file}, found_.members.size());
     if (is_new) {
       const auto number = static_cast<int64_t>(found_.members.size());
       const auto& processes = traces_[file].processes;
@@ -177,6 +188,8 @@ class Finder {
       Collective one;
       const int32_t process = trace.ops.process[op];
       one.row = static_cast<Row>(op);
+      one.file = file;
+      one.process = process;
       one.gpu = trace.ops.gpu[op];
       one.member = member_of(file, process, with_several.count(process) != 0 ? one.gpu : kNone);
       one.op = op_or_name(trace.names[trace.label(op)]);
@@ -208,6 +221,8 @@ class Finder {
       const int32_t process = trace.threads[trace.apis.thread[api]].process;
       if (!wanted[trace.apis.label[api]] || with_kernels.count(process) != 0) continue;
       Collective one;
+      one.file = file;
+      one.process = process;
       one.member = member_of(file, process, kNone);
       one.op = op_or_name(trace.names[trace.apis.label[api]]);
       one.start_ns = trace.apis.start_ns[api];
@@ -240,6 +255,7 @@ class Finder {
   }
 
   std::span<const trace::Trace> traces_;
+  const RecordedRanks ranks_;
   std::map<std::tuple<size_t, int32_t, int64_t>, size_t> members_;
   Collectives found_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analysis/collectives/collectives.h"
 
@@ -12,6 +13,15 @@ namespace {
 using Group = std::map<size_t, std::vector<size_t>>;
 
 std::string name_of(const Collectives& all, size_t member) { return name_of(all.members[member]); }
+
+// Files of one job have each rank once.
+bool repeats_ranks(const Collectives& all, const Group& group) {
+  std::set<std::pair<int64_t, int64_t>> ranks;
+  for (const auto& [member, rows] : group) {
+    ranks.insert({all.members[member].rank, all.members[member].gpu});
+  }
+  return ranks.size() < group.size();
+}
 
 void note_left_out(const Collectives& all, const std::string& name, const Group& group,
                    size_t matched, Matched& result) {
@@ -108,9 +118,10 @@ Matched match_collectives(const Collectives& collectives) {
     const int64_t told = collectives.list[group.begin()->second.front()].group_size;
     if (told > 0 && static_cast<int64_t>(group.size()) > told) {
       matched.refused.push_back(fmt::format(
-          "collectives of group '{}' are not matched: it has {} ranks but {} have the name, so "
-          "several groups share it",
-          name, told, group.size()));
+          "collectives of group '{}' are not matched: it has {} ranks but {} have the name, so {}",
+          name, told, group.size(),
+          repeats_ranks(collectives, group) ? "the files are of several runs"
+                                            : "several groups share it"));
       continue;
     }
     if (group.size() > 1 && static_cast<int64_t>(group.size()) < told) {

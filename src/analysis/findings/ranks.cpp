@@ -103,8 +103,7 @@ std::vector<Lanes> waits_in(const Collectives& all, const Matched& matched, size
     for (size_t i = 0; i < instance.parts.size(); ++i) {
       const Collective& one = all.list[instance.parts[i]];
       const int64_t waited_ns = std::min(one.duration_ns(), instance.waited_ns[i]);
-      extend_lane(waits[all.members[one.member].file], one.gpu,
-                  {one.start_ns, one.start_ns + waited_ns});
+      extend_lane(waits[one.file], one.gpu, {one.start_ns, one.start_ns + waited_ns});
     }
   }
   return waits;
@@ -171,7 +170,7 @@ void add_slow(const Collectives& all, const Matched& matched, std::span<const tr
     ++instances;
     for (const size_t part : matched.instances[i].parts) {
       const Collective& one = all.list[part];
-      extend_lane(slow[all.members[one.member].file], one.gpu, {one.start_ns, one.end_ns});
+      extend_lane(slow[one.file], one.gpu, {one.start_ns, one.end_ns});
     }
   }
   int64_t cost_ns = 0;  // also where something is computed beside it
@@ -196,7 +195,7 @@ void add_transfers(const Collectives& all, std::span<const trace::Trace> traces,
     if (one.op != "send" && one.op != "recv") continue;
     ++count;
     total_ns += one.duration_ns();
-    extend_lane(times[all.members[one.member].file], one.gpu, {one.start_ns, one.end_ns});
+    extend_lane(times[one.file], one.gpu, {one.start_ns, one.end_ns});
   }
   if (count == 0) return;
   claim(kTransferRule, std::move(times), 0,
@@ -249,7 +248,7 @@ void add_missing(const Collectives& all, const Matched& matched,
       const Collective& one = all.list[row];
       if (longest == nullptr || one.duration_ns() > longest_ns) longest = &one;
       longest_ns = std::max(longest_ns, one.duration_ns());
-      extend_lane(times[all.members[one.member].file], one.gpu, {one.start_ns, one.end_ns});
+      extend_lane(times[one.file], one.gpu, {one.start_ns, one.end_ns});
     }
     const bool is_whole = longest->group_size == static_cast<int64_t>(members.size());
     if (!is_whole || longest_ns < kLong * median(usual)) continue;

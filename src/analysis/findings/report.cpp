@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analysis/analysis.h"
 #include "analysis/collectives/collectives.h"
 #include "analysis/findings/rules.h"
+#include "analysis/recorded_ranks.h"
 #include "analysis/stacks/sample_totals.h"
 #include "analysis/totals.h"
 
@@ -32,8 +34,39 @@ struct Overview {
   trace::CpuTime cpu_time;
 };
 
-void add_gpus(const trace::Trace& trace, Overview& overview) {
+// Which process uses a GPU: the first that does, or kNone.
+std::map<int64_t, int32_t> processes_of_gpus(const trace::Ops& ops) {
+  std::map<int64_t, int32_t> processes;
+  for (size_t i = 0; i < ops.process.size(); ++i) {
+    const auto [entry, is_new] = processes.try_emplace(ops.gpu[i], ops.process[i]);
+    if (entry->second == trace::kNone) entry->second = ops.process[i];
+  }
+  return processes;
+}
+
+// GPUs that were counted. One that was recorded several times, one after the other, counts once.
+class KnownGpus {
+ public:
+  explicit KnownGpus(std::span<const trace::Trace> traces) : traces_(traces), ranks_(traces) {}
+
+  bool insert(size_t file, int32_t process, int64_t gpu) {
+    if (process == trace::kNone) return known_.insert({{file, process}, gpu}).second;
+    const int64_t pid = traces_[file].processes[static_cast<size_t>(process)].pid;
+    const int64_t first_gpu = trace::first_gpu_of_file(trace::file_of(pid));
+    return known_.insert({ranks_.first({file, process}), gpu - first_gpu}).second;
+  }
+
+ private:
+  std::span<const trace::Trace> traces_;
+  const RecordedRanks ranks_;
+  std::set<std::pair<RecordedRanks::Place, int64_t>> known_;
+};
+
+void add_gpus(std::span<const trace::Trace> traces, size_t file, KnownGpus& known,
+              Overview& overview) {
+  const trace::Trace& trace = traces[file];
   const auto used = used_gpus(trace);
+  const auto processes = processes_of_gpus(trace.ops);
   for (const auto& [id, gpu] : gpu_times(trace)) {
     if (!used.contains(id)) {
       overview.hardly_used += fmt::format("{}GPU {}", overview.hardly_used.empty() ? "" : ", ", id);
@@ -44,6 +77,10 @@ void add_gpus(const trace::Trace& trace, Overview& overview) {
     overview.busy_ns += busy_ns(gpu);
     overview.communication_ns += trace::length_ns(communication);
     overview.exposed_ns += trace::length_ns(trace::subtract(communication, compute));
+    const auto process = processes.find(id);
+    if (!known.insert(file, process == processes.end() ? trace::kNone : process->second, id)) {
+      continue;
+    }
     const auto device = std::find_if(trace.devices.begin(), trace.devices.end(),
                                      [gpu_id = id](const auto& one) { return one.gpu == gpu_id; });
     const bool is_named = device != trace.devices.end() && !device->name.empty();
@@ -53,6 +90,7 @@ void add_gpus(const trace::Trace& trace, Overview& overview) {
 
 Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace> paces) {
   Overview overview;
+  KnownGpus known(traces);
   for (size_t i = 0; i < traces.size(); ++i) {
     const trace::Trace& trace = traces[i];
     if (!trace.program) continue;
@@ -63,7 +101,7 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
     const trace::CpuTime cpu_time = trace.cpu_time.value_or(trace::CpuTime());
     overview.cpu_time.used_ns += cpu_time.used_ns;
     overview.cpu_time.waited_ns += cpu_time.waited_ns;
-    add_gpus(trace, overview);
+    add_gpus(traces, i, known, overview);
     std::optional<Pace::Whole> whole;
     if (i < paces.size()) whole = paces[i].whole;
     overview.has_warm_up |= whole.has_value();
@@ -187,6 +225,16 @@ std::string machines_text(const trace::Trace& trace, int64_t wall_ns) {
       time_text(*most - *least));
 }
 
+// Wall time and steps are by file.
+void say_who_was_recorded(std::span<const trace::Trace> traces, report::Report& report) {
+  const RecordedRanks ranks(traces);
+  if (!ranks.warning().empty()) report.warnings.push_back(ranks.warning());
+  if (ranks.joined().empty()) return;
+  report.notes.push_back(ranks.joined() +
+                         ": recorded several times, one after the other, and counted once; wall "
+                         "time and steps are those of one recording");
+}
+
 // Names also the causes that cost little, for readers who look for one.
 std::string left_out_text(std::span<const Finding> findings) {
   std::string text = "too small to list, with what they could save:";
@@ -232,6 +280,7 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
     for (const std::string& warning : traces[i].warnings) report.warnings.push_back(warning);
   }
   if (!left_out.empty()) report.notes.push_back(left_out_text(left_out));
+  say_who_was_recorded(traces, report);
   std::vector<std::string> notes = {outside_text(overview)};
   for (const trace::Trace& trace : traces) {
     notes.push_back(machines_text(trace, overview.wall_ns));

@@ -6,6 +6,7 @@
 
 #include "analysis/collectives/collectives.h"
 #include "analysis/quantile.h"
+#include "analysis/recorded_ranks.h"
 #include "analysis/time/gpu_time.h"
 #include "analysis/totals.h"
 
@@ -245,6 +246,12 @@ report::Report ranks_report(std::span<const trace::Trace> traces) {
     if (trace.ops.size() == 0 || has_op_times(trace)) continue;
     report.notes.push_back(trace.path + " has no operation times: the zeros are not measurements");
   }
+  const RecordedRanks ranks(traces);
+  if (!ranks.warning().empty()) report.warnings.push_back(ranks.warning());
+  if (!ranks.joined().empty()) {
+    report.notes.push_back(ranks.joined() +
+                           ": recorded several times, one after the other; each time has its row");
+  }
   const std::vector<RankTime> members = find_members(traces);
   report.sections.push_back(members_section(members));
   if (std::any_of(members.begin(), members.end(), [](const RankTime& member) {
@@ -268,7 +275,8 @@ const char* const kRanksDefinition =
     "not. The parts are those of sonde breakdown (time of several classes counts as the first of "
     "compute, communication, copy, memset, other) and add up to Total, which is the window, or "
     "the time from the first start to the last end of the operations of that GPU. Processes that "
-    "share a GPU, or GPUs of one number, have a row each.\n\n"
+    "share a GPU, or GPUs of one number, have a row each, and so has each recording of a rank that "
+    "was recorded several times.\n\n"
     "A rank without a GPU (a process that has a rank, or calls collectives of gloo, MPI or UCC) "
     "has none in its row: compute is the time of a thread in an operator and in no collective, "
     "communication that in a collective, and Total goes from its first call to its last.\n\n"
