@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "store/api_domain.h"
 #include "trace/arrange.h"
+#include "trace/call_texts.h"
 
 namespace sonde::trace {
 
@@ -86,31 +87,12 @@ void complete_domains(Trace& trace) {
   }
 }
 
-// One look at each combination of category, domain and name; rows of one kind come in runs.
 void complete_kinds(const std::vector<NameId>& category, Trace& trace) {
   const Apis& apis = trace.apis;
-  std::vector<int8_t> by_category(trace.names.size(), -1);
-  for (size_t i = 0; i < trace.names.size(); ++i) {
-    // The category alone decides, or it does not matter.
-    const ApiKind kind = kind_of_api(trace.names[i], {}, {});
-    if (kind != ApiKind::kOther) by_category[i] = static_cast<int8_t>(kind);
-  }
-  std::unordered_map<uint64_t, ApiKind> by_words;
+  KindTable kinds(trace.names);
   trace.apis.kind.resize(category.size());
   for (size_t i = 0; i < category.size(); ++i) {
-    if (by_category[category[i]] >= 0 && trace.names[apis.name[i]] != "UserMarker") {
-      trace.apis.kind[i] = static_cast<ApiKind>(by_category[category[i]]);
-      continue;
-    }
-    uint64_t key = category[i];
-    key = key * 0x9E3779B97F4A7C15u + apis.domain[i];
-    key = key * 0x9E3779B97F4A7C15u + apis.name[i];
-    const auto [entry, is_new] = by_words.try_emplace(key, ApiKind::kOther);
-    if (is_new) {
-      entry->second = kind_of_api(trace.names[category[i]], trace.names[apis.domain[i]],
-                                  trace.names[apis.name[i]]);
-    }
-    trace.apis.kind[i] = entry->second;
+    trace.apis.kind[i] = kinds.kind(category[i], apis.domain[i], apis.name[i]);
   }
 }
 

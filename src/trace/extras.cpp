@@ -1,8 +1,6 @@
 #include "trace/extras.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 #include "base/number.h"
 #include "store/scan.h"
@@ -52,60 +50,6 @@ Status load_streams(store::Database& database, const std::vector<int64_t>& api_i
     trace.apis.stream.clear();
     trace.apis.blocks.clear();
   }
-  return ok_status();
-}
-
-Status load_monitors(store::Database& database, const Request& request, Trace& trace) {
-  std::map<std::pair<std::string, int64_t>, Monitor> monitors;
-  SONDE_TRY(store::scan(database, "monitor_type, device_id, start_ns, end_ns, value",
-                        "(SELECT * FROM v_monitor WHERE device_type = 'gpu' ORDER BY start_ns, id)",
-                        {}, [&](const store::Row& row) {
-                          const int64_t gpu = row.integer_or(1, 0);
-                          const Interval time = {row.integer(2), row.integer_or(3, row.integer(2))};
-                          if (time.start_ns >= request.window.select.end_ns ||
-                              time.end_ns < request.window.select.start_ns ||
-                              (request.gpu && *request.gpu != gpu)) {
-                            return;
-                          }
-                          Monitor& monitor = monitors[{std::string(row.text(0)), gpu}];
-                          monitor.readings.push_back({time, row.real(4)});
-                        }));
-  for (auto& [key, monitor] : monitors) {
-    monitor.what = key.first;
-    monitor.gpu = key.second;
-    trace.monitors.push_back(std::move(monitor));
-  }
-  return ok_status();
-}
-
-// The kernel counts from the start of a process: a window takes what was added within it.
-Status load_cpu_time(store::Database& database, const Request& request, Trace& trace) {
-  struct Reading {
-    int64_t first_ns = 0, last_ns = 0;
-    bool is_wait = false;
-  };
-  const Interval select = request.window.select;
-  std::map<std::pair<std::string, int64_t>, Reading> readings;
-  SONDE_TRY(store::scan(
-      database, "monitor_type, device_id, start_ns, end_ns, value",
-      "(SELECT * FROM v_monitor WHERE device_type = 'process' AND monitor_type IN "
-      "('cpu_wait_ms', 'cpu_user_ms', 'cpu_system_ms') ORDER BY start_ns, id)",
-      {}, [&](const store::Row& row) {
-        const int64_t start_ns = row.integer(2), value_ns = std::llround(row.real(4) * 1e6);
-        if (start_ns >= select.end_ns) return;
-        const auto key = std::pair(std::string(row.text(0)), row.integer_or(1, 0));
-        Reading& reading = readings[key];
-        reading.is_wait = key.first == "cpu_wait_ms";
-        if (row.integer_or(3, start_ns) < select.start_ns) reading.first_ns = value_ns;
-        reading.last_ns = std::max(reading.last_ns, value_ns);
-      }));
-  CpuTime sum;
-  bool is_known = false;
-  for (const auto& [key, reading] : readings) {
-    (reading.is_wait ? sum.waited_ns : sum.used_ns) += reading.last_ns - reading.first_ns;
-    is_known = is_known || reading.is_wait;
-  }
-  if (is_known) trace.cpu_time = sum;
   return ok_status();
 }
 

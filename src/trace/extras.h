@@ -11,7 +11,5 @@ namespace sonde::trace {
 
 // Before the calls are arranged; `api_ids` are theirs in the file.
 Status load_streams(store::Database& database, const std::vector<int64_t>& api_ids, Trace& trace);
-Status load_monitors(store::Database& database, const Request& request, Trace& trace);
-Status load_cpu_time(store::Database& database, const Request& request, Trace& trace);
 
 }  // namespace sonde::trace

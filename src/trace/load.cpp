@@ -6,10 +6,12 @@
 #include "base/possible_span.h"
 #include "store/each_row.h"
 #include "store/scan.h"
+#include "trace/call_texts.h"
 #include "trace/columns.h"
 #include "trace/extras.h"
 #include "trace/name_table.h"
 #include "trace/row_index.h"
+#include "trace/sensors.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -200,44 +202,32 @@ Status load_texts(store::Database& database, const Request& request,
   Apis& apis = trace.apis;
   apis.label = apis.name;
   if (request.args_of != 0) apis.args.assign(apis.size(), 0);
-  trace.texts.assign(1, std::string());
-  std::unordered_map<int64_t, NameId> label_of;
+  CallTexts texts(request, trace);
+  std::unordered_map<int64_t, NameId> label_of;  // files before v3 share the texts of markers
   std::unordered_map<std::string, NameId> name_of;
   for (size_t i = 0; i < trace.names.size(); ++i) {
     name_of.emplace(trace.names[i], static_cast<NameId>(i));
   }
-  const auto marker = name_of.find("UserMarker");
-  const NameId marker_name = marker == name_of.end() ? ~NameId{0} : marker->second;
   // Otherwise the file is locked, and its pages are forgotten, for each text.
   SONDE_ASSIGN(auto transaction, store::Transaction::begin(database));
   SONDE_ASSIGN(auto lookup, database.prepare("SELECT string FROM v_ustring WHERE id = ?1"));
-  const auto text_of = [&](int64_t id) -> Result<std::string> {
+  for (size_t i = 0; i < apis.size(); ++i) {
+    const int64_t id = extras.args_id[i];
+    if (id == 0) continue;
+    const CallTexts::Use use = texts.use_of(i, category[i]);
+    if (!use.any()) continue;
+    const auto known = use.args ? label_of.end() : label_of.find(id);
+    if (known != label_of.end()) {
+      apis.label[i] = known->second;
+      continue;
+    }
     lookup.bind(1, id);
     SONDE_ASSIGN(const bool found, lookup.step());
-    std::string text = found ? std::string(lookup.text(0)) : std::string();
+    texts.keep(i, use, found ? lookup.text(0) : std::string_view(), [&](std::string_view text) {
+      return numbered(name_of, trace.names, std::string(text));
+    });
     lookup.reset();
-    return text;
-  };
-  for (size_t i = 0; i < apis.size(); ++i) {
-    if (extras.args_id[i] == 0) continue;
-    if (apis.name[i] == marker_name) {
-      const auto known = label_of.find(extras.args_id[i]);
-      if (known == label_of.end()) {
-        SONDE_ASSIGN(const std::string text, text_of(extras.args_id[i]));
-        const NameId label = numbered(name_of, trace.names, text);
-        label_of.emplace(extras.args_id[i], label);
-        apis.label[i] = text.empty() ? apis.name[i] : label;
-      } else {
-        apis.label[i] = known->second == trace.empty_name ? apis.name[i] : known->second;
-      }
-    }
-    if (request.args_of == 0) continue;
-    const ApiKind kind = kind_of_api(trace.names[category[i]], trace.names[apis.domain[i]],
-                                     trace.names[apis.name[i]]);
-    if (!request.wants_args(kind, trace.names[apis.name[i]])) continue;
-    SONDE_ASSIGN(std::string text, text_of(extras.args_id[i]));
-    trace.texts.push_back(std::move(text));
-    apis.args[i] = static_cast<uint32_t>(trace.texts.size() - 1);
+    if (use.label) label_of.emplace(id, apis.label[i]);
   }
   return transaction.commit();
 }
@@ -300,8 +290,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   if (wanted.links) SONDE_TRY(load_links(database, extras.id, trace));
   if (wanted.launch_stacks) SONDE_TRY(load_launch_stacks(database, extras.id, trace));
   if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
-  if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
-  if (wanted.cpu_time) SONDE_TRY(load_cpu_time(database, wanted, trace));
+  SONDE_TRY(load_sensors(database, wanted, trace));
   if (wanted.program) {
     SONDE_ASSIGN(trace.program, wanted.rank ? lifetime_of_rank(reader, *wanted.rank)
                                             : program_of(reader, wanted, raw));

@@ -1,12 +1,16 @@
 #include "trace/other_tools.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "importers/import.h"
 #include "store/string_table.h"
+#include "trace/call_texts.h"
 #include "trace/columns.h"
 #include "trace/named_window.h"
+#include "trace/sensors.h"
 
 namespace sonde::trace {
 
@@ -24,9 +28,10 @@ class ColumnSink : public importers::Sink {
         raw_(raw),
         shapes_(trace),
         queues_(trace),
-        threads_(trace) {
+        threads_(trace),
+        call_texts_(request, trace),
+        sensors_(request) {
     trace_.names.emplace_back();
-    trace_.texts.emplace_back();
     texts_.insert("", kEmpty);
   }
 
@@ -36,8 +41,9 @@ class ColumnSink : public importers::Sink {
             .op_details = details,
             .apis = request_.apis || needs_span_,
             .args = request_.args_of != 0,
-            .facts = request_.links,
+            .facts = request_.nesting,
             .devices = request_.devices,
+            .sensors = sensors_.wants_any(),
             .others = false};
   }
 
@@ -50,15 +56,23 @@ class ColumnSink : public importers::Sink {
   }
 
   int64_t process(int64_t pid) override {
-    for (size_t i = 0; i < trace_.processes.size(); ++i) {
-      if (trace_.processes[i].pid == pid) return static_cast<int64_t>(i) + 1;
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      if (processes_[i].about.pid == pid) return static_cast<int64_t>(i) + 1;
     }
-    trace_.processes.push_back({pid, {}});
-    return static_cast<int64_t>(trace_.processes.size());
+    processes_.push_back({{pid, {}}, kNone});
+    return static_cast<int64_t>(processes_.size());
   }
 
   void describe(int64_t process, const importers::ProcessFacts& facts) override {
-    if (facts.rank) trace_.processes[static_cast<size_t>(process) - 1].rank = facts.rank;
+    if (!facts.rank) return;
+    Known& known = processes_[static_cast<size_t>(process) - 1];
+    known.about.rank = facts.rank;
+    if (known.index != kNone) trace_.processes[static_cast<size_t>(known.index)].rank = facts.rank;
+  }
+
+  void sample(const importers::Sample& row) override {
+    sensors_.add({row.device_type, row.type, row.device, row.start_ns, row.end_ns,
+                  std::strtod(std::string(row.value).c_str(), nullptr)});
   }
 
   int64_t api(const importers::Api& row) override {
@@ -70,12 +84,16 @@ class ColumnSink : public importers::Sink {
     apis.end_ns.push_back(row.end_ns);
     apis.name.push_back(static_cast<NameId>(row.name));
     apis.domain.push_back(static_cast<NameId>(row.domain));
-    if (request_.nesting) {
-      raw_.api_category.push_back(static_cast<NameId>(row.category));
-      apis.thread.push_back(threads_.index(static_cast<int32_t>(row.process) - 1, row.tid));
-      apis.label.push_back(static_cast<NameId>(row.name));
-    }
-    if (request_.args_of != 0) apis.args.push_back(keep_args(row));
+    if (!request_.nesting) return ++calls_;
+    raw_.api_category.push_back(static_cast<NameId>(row.category));
+    apis.thread.push_back(threads_.index(index_of_process(row.process), row.tid));
+    apis.label.push_back(static_cast<NameId>(row.name));
+    if (request_.args_of != 0) apis.args.push_back(0);
+    if (row.args.empty()) return ++calls_;
+    const size_t call = apis.size() - 1;
+    const CallTexts::Use use = call_texts_.use_of(call, static_cast<NameId>(row.category));
+    call_texts_.keep(call, use, row.args,
+                     [&](std::string_view text) { return static_cast<NameId>(name(text)); });
     return ++calls_;
   }
 
@@ -103,7 +121,7 @@ class ColumnSink : public importers::Sink {
   }
 
   void op_counter(int64_t op, Name name, double value) override {
-    if (!request_.op_counters || row_of(op) == kNone) return;
+    if (!request_.op_counters || row_of(op) == kNone || !std::isfinite(value)) return;
     trace_.op_counters.op.push_back(row_of(op));
     trace_.op_counters.name.push_back(static_cast<NameId>(name));
     trace_.op_counters.value.push_back(value);
@@ -134,8 +152,14 @@ class ColumnSink : public importers::Sink {
   }
 
   const std::optional<Interval>& span() const { return span_; }
+  SensorRows& sensors() { return sensors_; }
 
  private:
+  struct Known {
+    Process about;
+    int32_t index = kNone;  // of Trace::processes; kNone: it has made no calls
+  };
+
   static constexpr int64_t kEmpty = 1;  // the table's id of index 0
 
   Row row_of(int64_t op) const { return op <= 0 ? kNone : row_of_op_[static_cast<size_t>(op) - 1]; }
@@ -147,16 +171,14 @@ class ColumnSink : public importers::Sink {
     span_->end_ns = std::max(span_->end_ns, end_ns);
   }
 
-  uint32_t keep_args(const importers::Api& row) {
-    if (row.args.empty()) return 0;
-    const auto text = [&](Name name) { return std::string_view(trace_.names[name_index(name)]); };
-    const ApiKind kind = kind_of_api(text(row.category), text(row.domain), text(row.name));
-    if (!request_.wants_args(kind, text(row.name))) return 0;
-    trace_.texts.emplace_back(row.args);
-    return static_cast<uint32_t>(trace_.texts.size() - 1);
+  int32_t index_of_process(int64_t process) {
+    Known& known = processes_[static_cast<size_t>(process) - 1];
+    if (known.index == kNone) {
+      known.index = static_cast<int32_t>(trace_.processes.size());
+      trace_.processes.push_back(known.about);
+    }
+    return known.index;
   }
-
-  static size_t name_index(Name name) { return static_cast<size_t>(name); }
 
   const Request& request_;
   bool needs_span_;
@@ -165,6 +187,9 @@ class ColumnSink : public importers::Sink {
   ShapeTable shapes_;
   QueueTable queues_;
   ThreadTable threads_;
+  CallTexts call_texts_;
+  SensorRows sensors_;
+  std::vector<Known> processes_;  // by handle - 1
   store::StringTable texts_;
   std::optional<Interval> span_;
   int64_t calls_ = 0;
@@ -172,7 +197,8 @@ class ColumnSink : public importers::Sink {
 };
 
 // Passes everything to two sinks, so that a file is read once for both. Both get it in the same
-// order, so names, processes, calls and operations have the same numbers in both.
+// order, so processes, calls and operations have the same numbers in both. Names have not: which
+// texts of calls become names depends on what a sink keeps of them.
 class BothSinks : public importers::Sink {
  public:
   BothSinks(ColumnSink& first, ColumnSink& second) : first_(first), second_(second) {}
@@ -185,19 +211,37 @@ class BothSinks : public importers::Sink {
             .args = a.args || b.args,
             .facts = a.facts || b.facts,
             .devices = a.devices || b.devices,
+            .sensors = a.sensors || b.sensors,
             .others = a.others || b.others};
   }
-  Name name(std::string_view text) override { return first_.name(text), second_.name(text); }
+  Name name(std::string_view text) override {
+    const Name name = first_.name(text);
+    const auto index = static_cast<size_t>(name);
+    if (index >= of_second_.size()) of_second_.resize(index + 1);
+    of_second_[index] = second_.name(text);
+    return name;
+  }
   int64_t process(int64_t pid) override { return first_.process(pid), second_.process(pid); }
-  int64_t api(const importers::Api& row) override { return first_.api(row), second_.api(row); }
-  int64_t op(const importers::Op& row) override { return first_.op(row), second_.op(row); }
+  int64_t api(const importers::Api& row) override {
+    importers::Api same = row;
+    same.name = of_second(row.name);
+    same.category = of_second(row.category);
+    same.domain = of_second(row.domain);
+    return first_.api(row), second_.api(same);
+  }
+  int64_t op(const importers::Op& row) override {
+    importers::Op same = row;
+    same.name = of_second(row.name);
+    same.type = of_second(row.type);
+    return first_.op(row), second_.op(same);
+  }
   void describe(int64_t process, const importers::ProcessFacts& facts) override {
     first_.describe(process, facts);
     second_.describe(process, facts);
   }
   void op_counter(int64_t op, Name name, double value) override {
     first_.op_counter(op, name, value);
-    second_.op_counter(op, name, value);
+    second_.op_counter(op, of_second(name), value);
   }
   void device(const importers::Device& row) override {
     first_.device(row);
@@ -207,10 +251,17 @@ class BothSinks : public importers::Sink {
     first_.launch(launch);
     second_.launch(launch);
   }
+  void sample(const importers::Sample& row) override {
+    first_.sample(row);
+    second_.sample(row);
+  }
 
  private:
+  Name of_second(Name name) const { return name == 0 ? 0 : of_second_[static_cast<size_t>(name)]; }
+
   ColumnSink& first_;
   ColumnSink& second_;
+  std::vector<Name> of_second_;  // by the name's number in the first
 };
 
 }  // namespace
@@ -235,6 +286,7 @@ Result<Interval> part_of(const NamedWindow& named, Columns& columns) {
 
 Trace cut_to(const Window& window, const std::optional<Interval>& span, Columns& columns) {
   columns.trace.window = window.extent;
+  columns.sink.sensors().finish(window.select, columns.trace);
   if (columns.wanted.program && !columns.wanted.rank) columns.trace.program = span;
   if (!columns.trace.apis.stream.empty()) {  // calls may come after the last launch
     columns.trace.apis.stream.resize(columns.trace.apis.size(), kNoStream);
@@ -260,7 +312,9 @@ Status OpenedFile::read(importers::Found& found, const std::string& path,
     Columns for_window(named.request(), false);
     BothSinks both(columns_->sink, for_window.sink);
     SONDE_TRY(importers::read_into(found, path, both, tally));
-    SONDE_ASSIGN(part_, part_of(named, for_window));
+    if (columns_->sink.span()) {
+      SONDE_ASSIGN(part_, part_of(named, for_window));
+    }
   } else {
     SONDE_TRY(importers::read_into(found, path, columns_->sink, tally));
   }

@@ -314,9 +314,9 @@ bool EventParser::Impl::wanted(const Event& event) const {
   if (wants.others) return true;
   if (is_gpu_op(event.category) && event.phase == 'X') return wants.ops;
   if (event.category == Category::kRuntime && wants.op_details) return true;
-  if (event.phase == 'M') return wants.facts;
-  return wants.apis && event.phase != 'C' && event.phase != 's' && event.phase != 'f' &&
-         event.phase != 't';
+  if (event.phase == 'M') return true;  // they also say what the other events are
+  if (event.phase == 'C') return wants.sensors;
+  return wants.apis && event.phase != 's' && event.phase != 'f' && event.phase != 't';
 }
 
 void EventParser::Impl::keep(Event& event) {

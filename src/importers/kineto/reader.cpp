@@ -233,7 +233,7 @@ void KinetoReader::take_complete(const Event& event, const EventBatch& batch) {
     return;
   }
   Api row = row_of(event);
-  if (event.category == Category::kPython && row.tid == 0 && wants_.args) {
+  if (event.category == Category::kPython && row.tid == 0 && wants_.facts) {
     int64_t id = INT64_MIN;
     int64_t parent = INT64_MIN;
     each_argument(event.args, [&](std::string_view key, std::string_view value) {
@@ -322,9 +322,9 @@ void KinetoReader::take_async(const Event& event) {
 }
 
 void KinetoReader::take_counter(const Event& event) {
-  if (!wants_.others) return;
   seen_until(event.ts);
   if (sonde_.is_ours() && sonde_.sample(event, sink_)) return;
+  if (!wants_.others) return;
   Counter row;
   row.process = process_of(pid_of(event));
   row.tid = event.has_tid ? tid_of(event) : 0;
@@ -360,7 +360,7 @@ void KinetoReader::take_flow(const Event& event) {
 }
 
 void KinetoReader::take_metadata(const Event& event) {
-  if (sonde_.take_metadata(event) || !wants_.facts) return;
+  if (sonde_.take_metadata(event)) return;
   const int64_t pid = pid_of(event);
   const int64_t tid = tid_of(event);
   Facts& facts = facts_[pid];
@@ -427,6 +427,9 @@ void KinetoReader::finish(Frame frame) {
       }
     }
   }
+  if (frame.broken) {
+    tally_.repair("head of the file that is not valid JSON: its facts are missing", path_);
+  }
   if (wants_.facts) describe_processes(frame);
   if (!wants_.others) {
     if (wants_.devices) links_.describe_devices(frame);
@@ -438,8 +441,6 @@ void KinetoReader::finish(Frame frame) {
   } else if (first_ns_ != INT64_MAX && first_ns_ > kSurelyRealtimeNs) {
     sink_.clock(0, "realtime", 0, 0);
   }
-  if (frame.broken)
-    tally_.repair("head of the file that is not valid JSON: its facts are missing", path_);
   links_.describe_devices(frame);
 }
 

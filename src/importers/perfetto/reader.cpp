@@ -289,7 +289,7 @@ uint32_t PerfettoReader::text_in(std::string_view message) {
 }
 
 void PerfettoReader::counter(uint64_t uuid, double value, const Packet& packet) {
-  if (!wants_.others) return;
+  if (!wants_.others && !wants_.sensors) return;
   const uint32_t track = model_.tracks.index(uuid);
   const PerfettoTrack& described = model_.tracks.at(track);
   value *= static_cast<double>(described.unit_multiplier);

@@ -164,7 +164,7 @@ void PerfettoReader::launch_argument(std::string_view message, PerfettoSequence&
 
 // 1 descriptor or 4 its iid; 2 values {counter_id = 1, integer = 2, real = 3}; 3 GPU
 void PerfettoReader::gpu_counters(std::string_view message, Packet& packet) {
-  if (!wants_.others) return;
+  if (!wants_.others && !wants_.sensors) return;
   int64_t gpu = 0;
   ProtoReader reader(message);
   while (reader.next()) {

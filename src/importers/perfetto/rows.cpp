@@ -67,10 +67,8 @@ Status PerfettoRows::write() {
   for (size_t i = 0; i < slice_ops_.size(); ++i) slice_op(i);
   const Wants wants = sink_.wants();
   if (wants.others || wants.devices) gpus();
-  if (wants.others) {
-    counters();
-    flows();
-  }
+  if (wants.others || wants.sensors) counters();
+  if (wants.others) flows();
   return sink_.status();
 }
 

@@ -28,7 +28,8 @@ struct Wants {
   bool args = true;   // of calls and operations
   bool facts = true;  // of processes and threads: names, ranks
   bool devices = true;
-  bool others = true;  // queues, counters, notes ...; with it the devices too
+  bool sensors = true;  // sample()
+  bool others = true;   // queues, counters, notes ...; with it the devices too
 };
 
 // nullopt and an empty text mean "the file does not say"; a later description adds to an earlier.
