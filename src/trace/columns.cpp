@@ -53,13 +53,14 @@ Request united(const Request& a, const Request& b) {
   return both;
 }
 
-void describe_device(Trace& trace, int64_t gpu, std::string_view name) {
+void describe_device(Trace& trace, int64_t gpu, std::string_view name, int64_t compute_units) {
   for (Device& device : trace.devices) {
     if (device.gpu != gpu) continue;
     if (device.name.empty()) device.name = std::string(name);
+    if (device.compute_units == 0) device.compute_units = compute_units;
     return;
   }
-  trace.devices.push_back({gpu, std::string(name)});
+  trace.devices.push_back({gpu, std::string(name), compute_units});
 }
 
 namespace {

@@ -92,7 +92,7 @@ Result<std::optional<Interval>> program_of(store::Reader& reader, const Request&
 Result<std::optional<Interval>> lifetime_of_rank(store::Reader& reader, int64_t rank);
 
 // Adds a device, or the name of one that is known without.
-void describe_device(Trace& trace, int64_t gpu, std::string_view name);
+void describe_device(Trace& trace, int64_t gpu, std::string_view name, int64_t compute_units);
 
 // The request with all that it implies.
 Request completed(const Request& request);

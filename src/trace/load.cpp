@@ -173,9 +173,10 @@ Status load_op_counters(store::Database& database, NameTable& names, Trace& trac
 }
 
 Status load_devices(store::Database& database, Trace& trace) {
-  return store::scan(database, "gpu_id, name", "v_device", {}, [&](const store::Row& row) {
-    describe_device(trace, row.integer(0), row.text(1));
-  });
+  return store::scan(database, "gpu_id, name, compute_units", "v_device", {},
+                     [&](const store::Row& row) {
+                       describe_device(trace, row.integer(0), row.text(1), row.integer_or(2, 0));
+                     });
 }
 
 // The launching call of an operation is the first of those that are linked to it.

@@ -128,7 +128,8 @@ class ColumnSink : public importers::Sink {
   }
 
   void device(const importers::Device& row) override {
-    if (request_.devices) describe_device(trace_, row.gpu, row.name);
+    if (!request_.devices) return;
+    describe_device(trace_, row.gpu, row.name, row.compute_units.value_or(0));
   }
 
   void launch(const importers::Launch& launch) override {

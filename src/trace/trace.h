@@ -127,8 +127,9 @@ struct OpCounters {
 };
 
 struct Device {
-  int64_t gpu = 0;   // as in Ops::gpu
-  std::string name;  // "" if the file does not say
+  int64_t gpu = 0;            // as in Ops::gpu
+  std::string name;           // "" if the file does not say
+  int64_t compute_units = 0;  // 0: it does not say
 };
 
 // How many rows are not in the trace as they are in the file.
@@ -164,8 +165,8 @@ struct Request {
   bool program = false;        // Trace::program
   bool cpu_time = false;       // Trace::cpu_time
   bool whole = false;          // operations keep their whole times, for delays between events
-  // The answer says why GPUs did nothing, so that operations cannot be chosen by name: the time of
-  // the others would count as nothing.
+  // The answer says why GPUs did nothing, or operations waited, so that these cannot be chosen by
+  // name: the time of the others would count as nothing.
   bool explains_idle = false;
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of

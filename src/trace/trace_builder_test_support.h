@@ -39,7 +39,9 @@ class TraceBuilder {
     return static_cast<int>(apis_.size()) - 1;
   }
   void add(Op op) { ops_.push_back(std::move(op)); }
-  void set_device(int64_t gpu, std::string name) { devices_.push_back({gpu, std::move(name)}); }
+  void set_device(int64_t gpu, std::string name, int64_t compute_units = 0) {
+    devices_.push_back({gpu, std::move(name), compute_units});
+  }
   void set_rank(int64_t pid, int64_t rank) { ranks_.emplace_back(pid, rank); }
   const std::vector<Op>& ops() const { return ops_; }
 

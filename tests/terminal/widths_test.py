@@ -125,7 +125,7 @@ def main():
         jobs = [(words, columns) for words in more for columns in (*WIDTHS, *MORE_WIDTHS)]
         for verb in VERBS:
             for i, trace in enumerate(traces):
-                words = [*verb.split(), trace] + ([trace] if verb in ("diff", "ranks") else [])
+                words = [*verb.split(), trace] + ([traces[i - 1]] if verb in ("diff", "ranks") else [])
                 jobs += [(words, columns) for columns in (*WIDTHS, *(MORE_WIDTHS if i < 2 else ()))]
         jobs = [job for job in jobs if arguments.verb in (None, job[0][0])]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -66,7 +66,7 @@ class Header(Verdict):
             trace.kernel("k0", i * 5000 + 20, 2000)
             trace.kernel("k1", i * 5000 + 2030, 2500)
         path, = self.write(trace)
-        for command in (["check"], ["idle"], ["breakdown"], ["critical-path"], ["analyze"], ["diff", path]):
+        for command in (["check"], ["idle"], ["breakdown"], ["critical-path"], ["launches"], ["analyze"], ["diff", path]):
             refused = subprocess.run([self.sonde, *command, path, "--kernel", "k1"], capture_output=True, text=True)
             self.assertEqual(refused.returncode, 2)
             self.assertIn("unknown option '--kernel'", refused.stderr)

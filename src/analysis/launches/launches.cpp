@@ -303,10 +303,9 @@ constexpr const char* kDefinition =
     "later. W is the part of the time between the start of the call and the start of the operation "
     "during which the operation had to wait for another one that was still running: the one before "
     "it on its queue or in its stream, or one of the null stream (as in sonde critical-path). S is "
-    "the rest of that time. Only operations that the command reads count: with --kernel, those of "
-    "other names do not. With --from or --window, an operation that was launched before the window "
-    "and has nothing to wait for in the window has neither W nor S, since what it waited for may "
-    "have ended before the window; a note counts these.\n\n"
+    "the rest of that time. With --from or --window, an operation that was launched before the "
+    "window and has nothing to wait for in the window has neither W nor S, since what it waited for "
+    "may have ended before the window; a note counts these.\n\n"
     "The facts above the table cover all operations whose call is known. Short operations take "
     "less than --short. Wall is defined as in sonde kernels. Delay from call end is the start of "
     "the operation - the end of the call, negative for an operation that started before its call "
@@ -328,11 +327,15 @@ Analysis launches_analysis() {
           "operations, and the calls and starts that took unusually long.",
           kDefinition,
           {{"sonde launches trace.json", "of all operations"},
-           {"sonde launches trace.json --kernel gemm --short 5us", "of matrix products"}},
+           {"sonde launches trace.json --gpu 0 --short 5us", "of one GPU"}},
           {{"short", "TIME", "an operation that takes less is short", "10us"},
            {"slow-call", "TIME", "a call that takes more is listed", "50us"},
            {"slow-start", "TIME", "a start later than this after its call is listed", "100us"}},
-          [](const Parameters&) { return launch_needs(); },
+          [](const Parameters&) {
+            trace::Request request = launch_needs();
+            request.explains_idle = true;
+            return request;
+          },
           run,
           true};
 }

@@ -43,8 +43,8 @@ bool set_member(GpuPeak& peak, std::string_view key, std::string_view value) {
   }
   const auto number = figure(value);
   if (!number) return false;
-  if (key == "bandwidth") {
-    peak.bandwidth_gb_per_s = *number;
+  if (key == "bandwidth" || key == "units") {
+    (key == "units" ? peak.compute_units : peak.bandwidth_gb_per_s) = *number;
     return true;
   }
   constexpr std::string_view kVector = "vector_";
@@ -132,7 +132,11 @@ const GpuPeak* peak_of(std::span<const GpuPeak> peaks, const trace::Trace& trace
   if (device == trace.devices.end()) return nullptr;
   const auto peak = std::find_if(peaks.begin(), peaks.end(),
                                  [&](const GpuPeak& one) { return one.fits(device->name); });
-  return peak == peaks.end() ? nullptr : &*peak;
+  if (peak == peaks.end()) return nullptr;
+  // Of a part of the GPU, such as one in CPX mode, which has the same name.
+  constexpr double kPart = 0.75;
+  const auto units = static_cast<double>(device->compute_units);
+  return units > 0 && units < peak->compute_units * kPart ? nullptr : &*peak;
 }
 
 }  // namespace sonde::analysis

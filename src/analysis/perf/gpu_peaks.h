@@ -17,6 +17,7 @@ namespace sonde::analysis {
 struct GpuPeak {
   std::string name, match, source, date;
   double bandwidth_gb_per_s = 0;
+  double compute_units = 0;  // 0 = not known
   // By Precision, in TFLOP/s; 0 = no figure.
   std::array<double, kPrecisions> matrix{}, vector{};
 
@@ -30,7 +31,8 @@ struct GpuPeak {
 Result<std::vector<GpuPeak>> parse_gpu_peaks(std::string_view text, const std::string& place);
 // The peaks of the file at `path`, if it is not "", and then the built-in ones.
 Result<std::vector<GpuPeak>> gpu_peaks(const std::string& path);
-// The entry that fits the device's name as the trace has it; nullptr if there is none.
+// The entry that fits the device's name as the trace has it; nullptr if there is none, or if the
+// device is a part of such a GPU.
 const GpuPeak* peak_of(std::span<const GpuPeak> peaks, const trace::Trace& trace, int64_t gpu);
 
 }  // namespace sonde::analysis

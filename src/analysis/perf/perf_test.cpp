@@ -138,6 +138,20 @@ TEST(GpuPeaks, TheOnesBuiltIn) {
   }
 }
 
+// As AMD's drivers show the parts of a GPU in CPX mode.
+TEST(GpuPeaks, OfAPartAreNotKnown) {
+  const auto peaks = gpu_peaks("");
+  ASSERT_TRUE(peaks.ok());
+  for (const auto& [units, is_known] : {std::pair(0, true), {304, true}, {38, false}}) {
+    trace::TraceBuilder rows;
+    rows.add(OpRow{"k", 0, 100});
+    rows.set_device(0, "AMD Instinct MI300X", units);
+    EXPECT_EQ(peak_of(*peaks, rows.build(0, {.ops = true, .devices = true}), 0) != nullptr,
+              is_known)
+        << units;
+  }
+}
+
 TEST(GpuPeaks, WrongFilesAreRefused) {
   EXPECT_TRUE(parse_gpu_peaks("[[gpu]]\nname = \"A\"\nbandwidth = 10\n", "f").ok());
   for (const char* text :
