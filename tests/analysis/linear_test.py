@@ -9,6 +9,7 @@ import json
 import pathlib
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ EVENTS = 10_000  # of the smaller trace
 MOST_GROWTH = 8
 MEASURABLE = 0.15  # seconds of CPU time
 # Asked beside what `sonde analyze` knows by name; with each the words after the file.
-COMMANDS = {"check": (), "info": (), "diff": ("itself",), "ranks": ("itself",), "merge": None,
+COMMANDS = {"check": (), "info": (), "diff": ("its copy",), "ranks": ("its copy",), "merge": None,
             "breakdown --per step": (), "critical-path --show slack": (),
             "critical-path --what-if gemm=50": (), "stacks --weight wall --by tree": (),
             "stacks --by stack": (), "kernels --by module": (), "kernels --by operator": ()}
@@ -158,7 +159,7 @@ class Sonde:
             made.unlink(missing_ok=True)
             words = [self.program, verb, trace, trace, "-o", str(made)]
         elif rest:
-            words.append(trace)
+            words.append(shutil.copy(trace, self.folder / "copy.json"))
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         made = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               check=False)
