@@ -125,7 +125,8 @@ def main():
         jobs = [(words, columns) for words in more for columns in (*WIDTHS, *MORE_WIDTHS)]
         for verb in VERBS:
             for i, trace in enumerate(traces):
-                words = [*verb.split(), trace] + ([traces[i - 1]] if verb in ("diff", "ranks") else [])
+                others = {"diff": [trace], "ranks": [traces[i - 1]]}
+                words = [*verb.split(), trace, *others.get(verb, [])]
                 jobs += [(words, columns) for columns in (*WIDTHS, *(MORE_WIDTHS if i < 2 else ()))]
         jobs = [job for job in jobs if arguments.verb in (None, job[0][0])]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
