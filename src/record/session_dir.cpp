@@ -29,7 +29,7 @@ Result<std::string> make_session_dir(const Options& options) {
   if (base.empty()) base = "/tmp";
   std::error_code error;
   const fs::path absolute = fs::absolute(base, error);
-  std::string path = (absolute / "sonde-XXXXXX").string();
+  std::string path = (absolute / "sonde-XXXXXX").string();  // mkdtemp() fills it in
   if (::mkdtemp(path.data()) == nullptr) {
     Error failure = errno_error("cannot make the session directory", base, errno);
     failure.hint = "choose another place with --spool-dir";
