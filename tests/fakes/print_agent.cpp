@@ -15,6 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bit>
+#include <concepts>
+#include <string>
+#include <string_view>
+
 #include "agent/functions_of.h"
 #include "sonde/backend.h"
 #include "sonde/sonde.h"
@@ -98,19 +103,21 @@ struct Line {
       string(value, strlen(value));
     }
   }
-  void field(const char* name, uint64_t value) {
-    add(",\"%s\":%llu", name, static_cast<unsigned long long>(value));
+  void field(const char* name, double value) { add(",\"%s\":%.17g", name, value); }
+  void field(const char* name, std::integral auto value) {
+    add(",\"%s\":%s", name, std::to_string(value).c_str());
   }
-  void field(const char* name, int64_t value) {
-    add(",\"%s\":%lld", name, static_cast<long long>(value));
+  template <std::unsigned_integral Value>
+  void field(const char* name, const Value (&values)[3]) {
+    add(",\"%s\":[%s,%s,%s]", name, std::to_string(values[0]).c_str(),
+        std::to_string(values[1]).c_str(), std::to_string(values[2]).c_str());
   }
-  void field(const char* name, uint32_t value) { field(name, static_cast<uint64_t>(value)); }
-  void field(const char* name, int value) { field(name, static_cast<int64_t>(value)); }
 
+  void fields() {}
   template <typename Value, typename... Rest>
-  void fields(const char* name, Value value, Rest... rest) {
+  void fields(const char* name, const Value& value, const Rest&... rest) {
     field(name, value);
-    if constexpr (sizeof...(rest) > 0) fields(rest...);
+    fields(rest...);
   }
 
   void print() {
@@ -118,6 +125,13 @@ struct Line {
     if (g_file >= 0 && write(g_file, text, length) < 0) _exit(99);
   }
 };
+
+template <typename... Fields>
+void print(const char* event, const Fields&... fields) {
+  Line line(event);
+  line.fields(fields...);
+  line.print();
+}
 
 uint64_t ticks() {
   timespec now;
@@ -128,13 +142,14 @@ uint64_t ticks() {
 
 int recording() { return __atomic_load_n(&g_stopped, __ATOMIC_RELAXED) == 0; }
 
+// No text where there is no name.
 const char* name_of(uint32_t id) { return id < kMaxNames ? g_names[id].text : "?"; }
 
 uint32_t add_name(const char* text, size_t length, const char* arguments) {
   pthread_mutex_lock(&g_lock);
   uint32_t id = 1;
   while (id < g_name_count &&
-         (strlen(g_names[id].text) != length || memcmp(g_names[id].text, text, length) != 0 ||
+         (std::string_view(g_names[id].text) != std::string_view(text, length) ||
           (g_names[id].arguments == nullptr) != (arguments == nullptr))) {
     ++id;
   }
@@ -151,46 +166,35 @@ uint32_t intern(const char* text, size_t length) { return add_name(text, length,
 uint32_t define_function(const char* domain, const char* category, const char* name,
                          const char* arguments) {
   const uint32_t id = add_name(name, strlen(name), arguments == nullptr ? "" : arguments);
-  Line line("function");
-  line.fields("id", id, "domain", domain, "category", category, "name", name, "arguments",
-              arguments);
-  line.print();
+  print("function", "id", id, "domain", domain, "category", category, "name", name, "arguments",
+        arguments);
   return id;
 }
 
 uint32_t define_clock(const char* name) {
   const uint32_t id = __atomic_add_fetch(&g_clock_count, 1, __ATOMIC_RELAXED);
-  Line line("clock");
-  line.fields("id", id, "name", name);
-  line.print();
+  print("clock", "id", id, "name", name);
   return id;
 }
 
 uint32_t define_device(const sonde_device* device) {
   const uint32_t id = __atomic_add_fetch(&g_device_count, 1, __ATOMIC_RELAXED);
-  Line line("device");
-  line.fields("id", id, "gpu_id", device->gpu_id, "clock", device->clock, "backend",
-              device->backend, "name", device->name, "vendor", device->vendor, "driver",
-              device->driver, "kind", device->kind, "location", device->location, "memory_bytes",
-              device->memory_bytes, "compute_units", device->compute_units, "clock_mhz",
-              device->clock_mhz);
-  line.print();
+  print("device", "id", id, "gpu_id", device->gpu_id, "clock", device->clock, "backend",
+        device->backend, "name", device->name, "vendor", device->vendor, "driver", device->driver,
+        "kind", device->kind, "location", device->location, "memory_bytes", device->memory_bytes,
+        "compute_units", device->compute_units, "clock_mhz", device->clock_mhz);
   return id;
 }
 
 uint32_t define_queue(const sonde_queue* queue) {
   const uint32_t id = __atomic_add_fetch(&g_queue_count, 1, __ATOMIC_RELAXED);
-  Line line("queue");
-  line.fields("id", id, "device", queue->device, "flags", queue->flags, "handle", queue->handle,
-              "context", queue->context);
-  line.print();
+  print("queue", "id", id, "device", queue->device, "flags", queue->flags, "handle", queue->handle,
+        "context", queue->context);
   return id;
 }
 
 void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after) {
-  Line line("snapshot");
-  line.fields("clock", clock, "value", value, "before", before, "after", after);
-  line.print();
+  print("snapshot", "clock", clock, "value", value, "before", before, "after", after);
 }
 
 sonde_call call_begin(uint32_t function, int wants_correlation) {
@@ -201,13 +205,19 @@ sonde_call call_begin(uint32_t function, int wants_correlation) {
   return call;
 }
 
-// Prints the packed words as `arguments` ("queue:p size:u") describes them. A count of words that
-// does not fit the description is said, so that a test can look for it.
-void print_arguments(Line& line, const char* arguments, const uint64_t* words, size_t count) {
+// Prints a call, whose words are packed as the arguments of its function ("queue:p size:u")
+// describe them. A count of words that does not fit the description is said, so that a test can
+// look for it.
+template <typename... Fields>
+void print_call(uint32_t function, const uint64_t* words, size_t count, const Fields&... fields) {
+  if (!recording()) return;
+  Line line("call");
+  line.fields("name", name_of(function), fields...);
   size_t used = 0;
   const char* separator = "";
   line.add(",\"args\":{");
-  for (const char* at = arguments; *at != '\0';) {
+  const char* at = g_names[function].arguments;
+  while (at != nullptr && *at != '\0') {
     const size_t name = strcspn(at, ":");
     const char format = at[name] == ':' ? at[name + 1] : '\0';
     if (used >= count || format == '\0') break;
@@ -222,9 +232,7 @@ void print_arguments(Line& line, const char* arguments, const uint64_t* words, s
     } else if (format == 'u') {
       line.add("%llu", static_cast<unsigned long long>(word));
     } else if (format == 'f') {
-      double value;
-      memcpy(&value, &word, sizeof value);
-      line.add("%.17g", value);
+      line.add("%.17g", std::bit_cast<double>(word));
     } else {
       line.add("\"0x%llx\"", static_cast<unsigned long long>(word));
     }
@@ -233,6 +241,7 @@ void print_arguments(Line& line, const char* arguments, const uint64_t* words, s
   }
   line.add("}");
   if (used != count) line.field("words_left", static_cast<uint64_t>(count - used));
+  line.print();
 }
 
 void call_end(const sonde_call* call, int64_t result, const uint64_t* words, size_t count) {
@@ -241,43 +250,24 @@ void call_end(const sonde_call* call, int64_t result, const uint64_t* words, siz
   const bool nested = depth + 1 == t_depth && depth < kMaxDepth;
   const OpenCall open = depth < kMaxDepth ? t_calls[depth] : OpenCall{0, 0};
   t_depth = depth;
-  if (!recording()) return;
-  Line line("call");
-  line.fields("name", name_of(open.function), "correlation", call->correlation, "begin", open.begin,
-              "end", end, "depth", static_cast<uint64_t>(depth), "result", result);
-  if (!nested) line.add(",\"broken_nesting\":true");
-  const char* arguments = g_names[open.function].arguments;
-  print_arguments(line, arguments == nullptr ? "" : arguments, words, count);
-  line.print();
+  print_call(open.function, words, count, "correlation", call->correlation, "begin", open.begin,
+             "end", end, "depth", depth, "result", result, "broken_nesting", !nested);
 }
 
 void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, const uint64_t* words,
              size_t count) {
-  if (!recording()) return;
-  Line line("call");
-  line.fields("name", name_of(function), "begin", begin, "end", end, "result", result);
-  const char* arguments = g_names[function].arguments;
-  print_arguments(line, arguments == nullptr ? "" : arguments, words, count);
-  line.print();
+  print_call(function, words, count, "begin", begin, "end", end, "result", result);
 }
 
 void op(const sonde_op* o) {
   if (!recording()) return;
-  Line line("op");
-  line.fields("kind", o->kind, "name", o->name == 0 ? nullptr : name_of(o->name), "queue", o->queue,
-              "clock", o->clock, "correlation", o->correlation, "queued", o->queued, "submitted",
-              o->submitted, "start", o->start, "end", o->end, "bytes", o->bytes);
-  line.add(",\"grid\":[%llu,%llu,%llu],\"group\":[%u,%u,%u]",
-           static_cast<unsigned long long>(o->grid[0]), static_cast<unsigned long long>(o->grid[1]),
-           static_cast<unsigned long long>(o->grid[2]), o->group[0], o->group[1], o->group[2]);
-  line.fields("status", o->status, "src", o->src, "dst", o->dst);
-  line.add(",\"size\":[%llu,%llu,%llu]", static_cast<unsigned long long>(o->size[0]),
-           static_cast<unsigned long long>(o->size[1]),
-           static_cast<unsigned long long>(o->size[2]));
-  line.fields("group_segment_bytes", o->group_segment_bytes, "private_segment_bytes",
-              o->private_segment_bytes, "flags", o->flags, "src_device", o->src_device,
-              "dst_device", o->dst_device, "stream", o->stream, "at", ticks());
-  line.print();
+  print("op", "kind", o->kind, "name", name_of(o->name), "queue", o->queue, "clock", o->clock,
+        "correlation", o->correlation, "queued", o->queued, "submitted", o->submitted, "start",
+        o->start, "end", o->end, "bytes", o->bytes, "grid", o->grid, "group", o->group, "status",
+        o->status, "src", o->src, "dst", o->dst, "size", o->size, "group_segment_bytes",
+        o->group_segment_bytes, "private_segment_bytes", o->private_segment_bytes, "flags",
+        o->flags, "src_device", o->src_device, "dst_device", o->dst_device, "stream", o->stream,
+        "at", ticks());
 }
 
 int* depth_of(uint32_t domain) {
@@ -291,94 +281,74 @@ int* depth_of(uint32_t domain) {
   return &t_ranges[kMaxDomains - 1].depth;
 }
 
+template <typename... Fields>
 void print_marker(const char* event, uint32_t domain, uint32_t category, const char* text,
-                  uint64_t id) {
+                  const Fields&... fields) {
   if (!recording()) return;
-  Line line(event);
-  line.fields("domain", domain == 0 ? nullptr : name_of(domain), "category",
-              category == 0 ? nullptr : name_of(category), "text", text, "id", id, "at", ticks());
-  line.print();
+  print(event, "domain", name_of(domain), "category", name_of(category), "text", text, fields...,
+        "at", ticks());
 }
 
 void range_push(uint32_t domain, uint32_t category, const char* text) {
   const int depth = (*depth_of(domain))++;
-  print_marker("range_push", domain, category, text, static_cast<uint64_t>(depth));
+  print_marker("range_push", domain, category, text, "id", depth);
 }
 
 int range_pop(uint32_t domain) {
   int* depth = depth_of(domain);
   if (*depth == 0) return -1;
   --*depth;
-  print_marker("range_pop", domain, 0, nullptr, static_cast<uint64_t>(*depth));
+  print_marker("range_pop", domain, 0, nullptr, "id", *depth);
   return *depth;
 }
 
 uint64_t range_start(uint32_t domain, uint32_t category, const char* text) {
   const uint64_t id = __atomic_add_fetch(&g_range, 1, __ATOMIC_RELAXED);
-  print_marker("range_start", domain, category, text, id);
+  print_marker("range_start", domain, category, text, "id", id);
   return id;
 }
 
-void range_stop(uint64_t id) { print_marker("range_stop", 0, 0, nullptr, id); }
+void range_stop(uint64_t id) { print_marker("range_stop", 0, 0, nullptr, "id", id); }
 
 void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end) {
-  if (!recording()) return;
-  Line line("range_at");
-  line.fields("domain", domain == 0 ? nullptr : name_of(domain), "category",
-              category == 0 ? nullptr : name_of(category), "text", text, "begin", begin, "end", end,
-              "at", ticks());
-  line.print();
+  print_marker("range_at", domain, category, text, "begin", begin, "end", end);
 }
 
 void mark(uint32_t domain, uint32_t category, const char* text) {
-  print_marker("mark", domain, category, text, 0);
+  print_marker("mark", domain, category, text);
 }
 
 void counter(uint32_t name, double value) {
-  if (!recording()) return;
-  Line line("counter");
-  line.field("name", name_of(name));
-  line.add(",\"value\":%.17g", value);
-  line.print();
+  if (recording()) print("counter", "name", name_of(name), "value", value);
 }
 
-void metadata(const char* key, const char* value) {
-  Line line("metadata");
-  line.fields("key", key, "value", value);
-  line.print();
-}
+void metadata(const char* key, const char* value) { print("metadata", "key", key, "value", value); }
 
 void name_thread(uint32_t tid, const char* name) {
-  Line line("name_thread");
-  line.fields("named_tid", tid, "name", name);
-  line.print();
+  print("name_thread", "named_tid", tid, "name", name);
 }
 
 void diagnostic(int severity, const char* source, const char* text) {
-  Line line("diagnostic");
-  line.fields("severity", severity, "source", source, "text", text);
-  line.print();
+  print("diagnostic", "severity", severity, "source", source, "text", text);
 }
 
 void dropped(const char* source, uint64_t count) {
-  Line line("dropped");
-  line.fields("source", source, "count", count);
-  line.print();
+  print("dropped", "source", source, "count", count);
 }
 
 void start() {
   if (__atomic_load_n(&g_stopped, __ATOMIC_RELAXED) > 0) {
     __atomic_sub_fetch(&g_stopped, 1, __ATOMIC_RELAXED);
   }
-  Line("start").print();
+  print("start");
 }
 
 void stop() {
   __atomic_add_fetch(&g_stopped, 1, __ATOMIC_RELAXED);
-  Line("stop").print();
+  print("stop");
 }
 
-void flush() { Line("flush").print(); }
+void flush() { print("flush"); }
 
 constexpr struct sonde_agent kAgent = {
     SONDE_AGENT_ABI,
@@ -422,9 +392,7 @@ void open_output() {
   g_stopped = stopped != nullptr && stopped[0] == '1';
   pthread_atfork([] { pthread_mutex_lock(&g_lock); }, [] { pthread_mutex_unlock(&g_lock); },
                  [] { pthread_mutex_unlock(&g_lock); });
-  Line line("agent");
-  line.field("ticks_per_ns", kTicksPerNs);
-  line.print();
+  print("agent", "ticks_per_ns", kTicksPerNs);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ class Counts(unittest.TestCase):
         self.assertEqual(len({op["correlation"] for op in trace.ops}), own["enqueues"])
         failed = [c for c in trace.calls if c["correlation"] and c["result"] != 0]
         self.assertEqual(len(failed), own["failed"])
-        self.assertFalse([c for c in trace.calls if "broken_nesting" in c or "words_left" in c])
+        self.assertFalse([c for c in trace.calls if c.get("broken_nesting") or "words_left" in c])
         self.assertFalse(trace.dropped)
         return own, trace
 
