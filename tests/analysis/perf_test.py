@@ -8,19 +8,16 @@ FLOPs of the sizes in the file.
     perf_test.py --sonde PATH [unittest arguments]
 
 Real traces come from SONDE_SHARED (default ../shared beside the project) and are skipped without."""
-import argparse
 import gzip
 import itertools
 import json
 import pathlib
 import random
-import subprocess
 import sys
-import unittest
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from tool_case import SHARED, ToolCase  # noqa: E402
+from tool_case import SHARED, ToolCase, main  # noqa: E402
 
 TRACES = SHARED / "data" / "kineto"
 BYTES = {"float": 4, "c10::Half": 2, "c10::BFloat16": 2, "double": 8, "long int": 8, "bool": 1}
@@ -228,17 +225,6 @@ def trace_of(calls, rng):
 
 
 class Test(ToolCase):
-    sonde = ""
-
-    def run_sonde(self, *words):
-        made = subprocess.run([self.sonde, *map(str, words)], capture_output=True, text=True,
-                              check=False, timeout=120)
-        self.assertEqual(made.returncode, 0, made.stderr)
-        return made.stdout
-
-    def ask(self, name, path, *words):
-        return json.loads(self.run_sonde(name, path, *words, "--format", "json"))
-
     def both_forms(self, path):
         imported = self.folder / "imported.rpd"
         self.run_sonde("import", path, "-o", imported)
@@ -280,12 +266,12 @@ class Test(ToolCase):
         path = self.folder / "t.json"
         path.write_text(json.dumps(trace))
         for form in ("text", "csv", "json", "markdown", "html"):
-            self.assertIn("aten::bmm", self.run_sonde("perf", path, "--format", form))
-        page = self.run_sonde("perf", path, "--format", "html")
+            self.assertIn("aten::bmm", self.run_sonde("perf", path, "--format", form).stdout)
+        page = self.run_sonde("perf", path, "--format", "html").stdout
         self.assertIn("<svg", page)
         self.assertIn("Intensity (FLOP/B)", page)
         self.assertIn("MI210 fp16: 181 TFLOP/s", page)
-        self.assertIn("2*M*N*K", self.run_sonde("perf", "--explain").replace("\n", " "))
+        self.assertIn("2*M*N*K", self.run_sonde("perf", "--explain").stdout.replace("\n", " "))
 
     def test_peaks_of_a_file(self):
         rng = random.Random(4)
@@ -390,8 +376,4 @@ def products_of(events, kernels):
 
 
 if __name__ == "__main__":
-    PARSER = argparse.ArgumentParser()
-    PARSER.add_argument("--sonde", required=True)
-    OPTIONS, REST = PARSER.parse_known_args()
-    Test.sonde = OPTIONS.sonde
-    unittest.main(argv=[sys.argv[0], *REST])
+    main()

@@ -7,11 +7,8 @@ markers' texts and arguments, as far as the kind can say so, and small real trac
 
 The real files come from SONDE_SHARED (default ../shared beside the project); those of PyTorch are in
 golden_test.py."""
-import json
 import pathlib
-import subprocess
 import sys
-import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
@@ -21,9 +18,8 @@ import xplane_test  # noqa: E402
 from direct import commands, unlike  # noqa: E402
 from hostile_formats import FORMATS  # noqa: E402
 from rpd_fixture import Fixture  # noqa: E402
-from tool_case import SHARED, ToolCase, take_sonde  # noqa: E402
+from tool_case import SHARED, ToolCase, main  # noqa: E402
 
-SONDE = None
 MS = 1_000_000
 STEPS = 8
 # What `sonde export --format` writes and which of its files is read; some say less than others.
@@ -85,25 +81,19 @@ def nsys(path):
 
 class Direct(ToolCase):
     def hold(self, path, some=None):
-        wrong = unlike(SONDE, path, some)
+        wrong = unlike(self.sonde, path, some)
         self.assertEqual([command for command, _, _ in wrong], [], f"{path.name}: {wrong[:1]}"[:3000])
-
-    def ask(self, command, path):
-        made = subprocess.run([SONDE, command, path, "--format", "json"], capture_output=True, text=True,
-                              check=True)
-        return json.loads(made.stdout)
 
     def exported(self, name, *options):
         source = self.folder / "in.rpd"
         if not source.exists():
             training(source)
         out = self.folder / name
-        subprocess.run([SONDE, "export", source, "--format", EXPORTS[name], *options, "-o", out],
-                       check=True, capture_output=True)
+        self.run_sonde("export", source, "--format", EXPORTS[name], *options, "-o", out)
         return out / FILES[name] if name in FILES else out
 
     def test_there_are_commands(self):
-        self.assertTrue({"steps", "memory", "check", "diff", "variability"} <= set(commands(SONDE)))
+        self.assertTrue({"steps", "memory", "check", "diff", "variability"} <= set(commands(self.sonde)))
 
     def test_steps_and_loading_are_those_of_the_program(self):
         """In every kind that has markers: the truth, and not only the same answer twice."""
@@ -165,5 +155,4 @@ class Direct(ToolCase):
 
 
 if __name__ == "__main__":
-    SONDE = take_sonde()
-    unittest.main()
+    main()

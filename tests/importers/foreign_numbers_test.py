@@ -62,8 +62,7 @@ class ForeignNumbers(import_case.ImportCase):
         trace = self.folder / "foreign.json"
         trace.write_text(json.dumps(document()))
         self.source = self.folder / "source.rpd"
-        subprocess.run([import_case.SONDE, "import", trace, "-o", self.source], check=True,
-                       capture_output=True)
+        self.run_sonde("import", trace, "-o", self.source)
         database = sqlite3.connect(self.source)
         database.execute("INSERT INTO rocpd_monitor (deviceType, deviceId, monitorType, start, end, "
                          "value) VALUES ('gpu', 1, 'sclk', 5000, 5000, '1700.5'), "
@@ -74,8 +73,7 @@ class ForeignNumbers(import_case.ImportCase):
     def export(self, form, *options):
         out = self.folder / f"out.{form}"
         out.unlink(missing_ok=True)
-        subprocess.run([import_case.SONDE, "export", self.source, "-o", out, *options], check=True,
-                       capture_output=True)
+        self.run_sonde("export", self.source, "-o", out, *options)
         return out
 
     def pftrace(self, path):
@@ -160,8 +158,7 @@ class ForeignNumbers(import_case.ImportCase):
         trace = self.folder / "ranks.json"
         trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
         self.source.unlink()
-        subprocess.run([import_case.SONDE, "import", trace, "-o", self.source], check=True,
-                       capture_output=True)
+        self.run_sonde("import", trace, "-o", self.source)
         out = self.export("json")
         self.assertEqual(len(self.of_source(LINKS_SQL)), 6)
         self.same(out, LINKS_SQL)

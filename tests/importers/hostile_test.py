@@ -8,7 +8,6 @@ can express is in hostile_formats.py; a kind that is not there fails.
 import gzip
 import pathlib
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -46,8 +45,8 @@ class Hostile(import_case.ImportCase):
                          [(str(folder / form.file),)])
 
     def test_every_kind_is_here(self):
-        told = subprocess.run([import_case.SONDE, "import", "--help"], capture_output=True, text=True)
-        kinds = told.stdout[told.stdout.index("The kinds of trace"):told.stdout.index("Arguments\n")]
+        told = self.run_sonde("import", "--help").stdout
+        kinds = told[told.index("The kinds of trace"):told.index("Arguments\n")]
         self.assertEqual(set(re.findall(r"^([a-z0-9-]+): ", kinds, re.M)) - {"rpd"}, set(FORMATS))
 
     def test_names_and_times(self):
@@ -93,9 +92,7 @@ class Hostile(import_case.ImportCase):
                     path.unlink()
 
     def refused(self, path):
-        done = subprocess.run([import_case.SONDE, "import", path, "-o", self.folder / "no.rpd"],
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 1, done.stderr)
+        done = self.run_sonde("import", path, "-o", self.folder / "no.rpd", status=1)
         self.assertRegex(done.stderr, rf"\Asonde: {path}: [^\n]+\n\Z")
         self.assertFalse((self.folder / "no.rpd").exists())
 

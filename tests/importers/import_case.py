@@ -2,14 +2,10 @@
 asked for with Python's sqlite3."""
 import pathlib
 import sqlite3
-import subprocess
 import sys
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from tool_case import ToolCase, take_sonde  # noqa: E402
-
-SONDE = None
+from tool_case import ToolCase, main  # noqa: E402
 
 
 class ImportCase(ToolCase):
@@ -18,9 +14,7 @@ class ImportCase(ToolCase):
         anything)."""
         out = self.folder / "out.rpd"
         out.unlink(missing_ok=True)
-        done = subprocess.run([SONDE, "import", *options, path, "-o", out], capture_output=True,
-                              text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_sonde("import", *options, path, "-o", out)
         self.said = done.stdout + done.stderr
         if skipped is not None:
             self.assertIn(f"; {skipped} skipped" if skipped else "nothing skipped", done.stdout,
@@ -50,9 +44,3 @@ class ImportCase(ToolCase):
     def links(self):
         return self.rows("""SELECT a.start, o.start FROM rocpd_api_ops l
             JOIN rocpd_api a ON a.id = l.api_id JOIN rocpd_op o ON o.id = l.op_id ORDER BY 2""")
-
-
-def main():
-    global SONDE
-    SONDE = take_sonde()
-    unittest.main()

@@ -5,7 +5,6 @@ out, counted and told of, and every figure is that of the rest.
     impossible_times_test.py --sonde PATH [unittest options]"""
 import json
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -32,12 +31,6 @@ def document(rows):
 
 
 class ImpossibleTimes(import_case.ImportCase):
-    def ask(self, path, *arguments):
-        done = subprocess.run([import_case.SONDE, *arguments[:1], path, *arguments[1:]],
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done
-
     def test_they_are_counted_and_all_else_is_there(self):
         # A call of its launch lies at an impossible time as well, where the kernel's begin does.
         calls = sum(not -2_305_843_009_213_693 <= ts <= 4_611_686_018_427_387
@@ -54,8 +47,8 @@ class ImpossibleTimes(import_case.ImportCase):
         only = self.folder / "only.json"
         only.write_bytes(document(POSSIBLE))
         for command in ("top", "busy", "idle", "breakdown", "kernels", "api"):
-            both = json.loads(self.ask(path, command, "--format", "json").stdout)
-            rest = json.loads(self.ask(only, command, "--format", "json").stdout)
+            both = self.ask(command, path)
+            rest = self.ask(command, only)
             self.assertTrue(any("impossible times" in text for text in both["warnings"]), command)
             for told in (both, rest):
                 told.pop("file")
@@ -63,13 +56,13 @@ class ImpossibleTimes(import_case.ImportCase):
             # A call that launched an impossible kernel at a possible time stays.
             if command not in ("api", "idle", "breakdown"):
                 self.assertEqual(both, rest, command)
-        info = json.loads(self.ask(path, "info", "--format", "json").stdout)["info"]
+        info = self.ask("info", path)["info"]
         self.assertEqual((info["start_ns"], info["end_ns"]), (-1_000_000, 4_000_000_050_000))
 
     def test_nothing_else_in_the_file(self):
         self.load(document(IMPOSSIBLE[:2]), "trace.json", skipped=4)
         self.assertEqual(self.ops(), [])
-        shown = self.ask(self.folder / "trace.json", "busy")
+        shown = self.run_sonde("busy", self.folder / "trace.json")
         self.assertIn("impossible times", " ".join((shown.stdout + shown.stderr).split()))
 
     def test_rpd(self):
@@ -80,11 +73,11 @@ class ImpossibleTimes(import_case.ImportCase):
             end = min(start + dur * 1000, (1 << 63) - 1)
             fixture.op(start, end, "kernel", apis=[fixture.api(start, start + 1, "launch")])
         fixture.close()
-        busy = json.loads(self.ask(path, "busy", "--format", "json").stdout)
+        busy = self.ask("busy", path)
         self.assertIn("impossible times", " ".join(busy["warnings"]))
-        top = json.loads(self.ask(path, "top", "--format", "json").stdout)
+        top = self.ask("top", path)
         self.assertEqual(top["top"][0]["total_ns"], 80_000)
-        info = json.loads(self.ask(path, "info", "--format", "json").stdout)["info"]
+        info = self.ask("info", path)["info"]
         self.assertEqual((info["start_ns"], info["end_ns"]), (3_000, 4_000_000_050_000))
 
     def test_times_of_every_clock_stay(self):

@@ -5,7 +5,6 @@ counters.
     info_test.py --sonde PATH [unittest options]"""
 import json
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -37,18 +36,12 @@ def pftrace():
 
 class Info(import_case.ImportCase):
     def info(self, path, *options):
-        done = subprocess.run([import_case.SONDE, "info", path, *options], capture_output=True,
-                              text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def told(self, path):
-        return json.loads(self.info(path, "--format", "json"))
+        return self.run_sonde("info", path, *options).stdout
 
     def test_a_pytorch_trace(self):
         path = self.folder / "trace.json"
         path.write_bytes(kineto(base=1_700_000_000_000_000_000))
-        told = self.told(path)
+        told = self.ask("info", path)
         self.assertTrue(told["info"]["format"].startswith("kineto: PyTorch profiler"), told["info"])
         self.assertEqual(told["info"]["made_by"], "another tool")
         self.assertIn("time of day", told["info"]["clock"])
@@ -62,18 +55,18 @@ class Info(import_case.ImportCase):
     def test_a_trace_that_does_not_tell_its_clock(self):
         path = self.folder / "trace.json"
         path.write_bytes(kineto())
-        self.assertIn("the trace's own", self.told(path)["info"]["clock"])
+        self.assertIn("the trace's own", self.ask("info", path)["info"]["clock"])
 
     def test_a_perfetto_trace(self):
         path = self.folder / "trace.pftrace"
         path.write_bytes(pftrace())
-        info = self.told(path)["info"]
+        info = self.ask("info", path)["info"]
         self.assertTrue(info["format"].startswith("perfetto: "), info)
         self.assertEqual(info["clock"], "CLOCK_MONOTONIC of the recorded machine")
 
     def test_an_import_says_what_it_was_made_of(self):
         self.load(kineto(), "trace.json")
-        info = self.told(self.folder / "out.rpd")["info"]
+        info = self.ask("info", self.folder / "out.rpd")["info"]
         self.assertEqual((info["format"], info["made_by"]),
                          ("RPD schema v3", "another tool, imported by Sonde"))
         self.assertIn("trace.json (kineto: ", info["imported_from"])
@@ -86,7 +79,7 @@ class Info(import_case.ImportCase):
         self.assertIn("characters; --metadata shows it", short)
         self.assertIn("trace_id", short)
         self.assertIn("step 7 of a schedule", whole)
-        values = {row["key"]: row["value"] for row in self.told(path)["metadata"]}
+        values = {row["key"]: row["value"] for row in self.ask("info", path)["metadata"]}
         self.assertEqual(json.loads(values["schedule"]), LONG)
 
     def test_summaries_count_counters(self):
@@ -99,8 +92,7 @@ class Info(import_case.ImportCase):
                          "value) VALUES ('gpu', 0, 'sclk', 5000, 5000, '1700')")
         database.commit()
         database.close()
-        done = subprocess.run([import_case.SONDE, "merge", source, "-o", self.folder / "m.rpd"],
-                              capture_output=True, text=True)
+        done = self.run_sonde("merge", source, "-o", self.folder / "m.rpd")
         self.assertIn(" 3 counter values", done.stdout, done.stderr)
 
 

@@ -6,7 +6,6 @@ with what the rows of the .rpd must be. Shares no code with Sonde's exporter.
 import gzip
 import pathlib
 import sqlite3
-import subprocess
 import sys
 import zlib
 
@@ -145,9 +144,7 @@ class Perfetto(import_case.ImportCase):
                 first((CLOCKS, [(1, [(1, BOOTTIME), (2, 1000)]), (1, [(1, REALTIME), (2, realtime)])]))
                 + thread(2, 0, 7, 7) + event(1000, INSTANT, 2, name=name))
             return self.folder / name
-        done = subprocess.run([import_case.SONDE, "import", one("a.pftrace", 10**18), one("b.pftrace", 10**18 + 5),
-                               "-o", self.folder / "m.rpd"], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.run_sonde("import", one("a.pftrace", 10**18), one("b.pftrace", 10**18 + 5), "-o", "m.rpd")
         with sqlite3.connect(self.folder / "m.rpd") as database:
             self.assertEqual(database.execute("SELECT start FROM rocpd_api ORDER BY 1").fetchall(),
                              [(1000,), (1005,)])

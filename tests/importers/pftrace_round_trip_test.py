@@ -5,13 +5,11 @@ files; what the format cannot carry is listed in docs/formats.md.
     pftrace_round_trip_test.py --sonde PATH [unittest options]"""
 import pathlib
 import sqlite3
-import subprocess
 import sys
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import round_trip_test as base  # noqa: E402
-from round_trip_test import APIS, LINKS, OPS, ToolCase, take_sonde  # noqa: E402
+from round_trip_test import APIS, LINKS, OPS, ToolCase, main  # noqa: E402
 
 EXACT_OPS = """SELECT o.gpuId, o.queueId, o.start, o.end, n.string, ot.string FROM rocpd_op o
                JOIN rocpd_string n ON n.id = o.description_id
@@ -43,10 +41,8 @@ class PftraceRoundTrip(ToolCase):
     def back(self, source, form, options=()):
         out = self.folder / f"out.{form}"
         made = self.folder / f"{form}.rpd"
-        subprocess.run([base.SONDE, "export", source, *options, "-o", out], check=True,
-                       capture_output=True)
-        done = subprocess.run([base.SONDE, "import", out, "-o", made], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.run_sonde("export", source, *options, "-o", out)
+        done = self.run_sonde("import", out, "-o", made)
         self.assertIn("nothing skipped", done.stdout)
         return made
 
@@ -103,5 +99,4 @@ class PftraceRoundTrip(ToolCase):
 
 
 if __name__ == "__main__":
-    base.SONDE = take_sonde()
-    unittest.main()
+    main()

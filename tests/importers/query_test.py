@@ -30,10 +30,8 @@ class Query(import_case.ImportCase):
             fixture.op(1000 + i, 1001 + i, f"kernel {i}")
         fixture.close()
 
-    def ask(self, *arguments, status=0):
-        done = subprocess.run([import_case.SONDE, "query", *arguments], capture_output=True,
-                              text=True, cwd=self.folder)
-        self.assertEqual(done.returncode, status, done.stderr)
+    def query(self, *arguments, status=0):
+        done = self.run_sonde("query", *arguments, status=status)
         return done.stdout if status == 0 else done.stderr
 
     def test_every_format_has_every_row_of_every_part(self):
@@ -41,31 +39,31 @@ class Query(import_case.ImportCase):
         for count in (0, 1, 999, 1000, 1001, 2000, 2500):
             sql = f"SELECT * FROM ({MANY.format(2500)}) LIMIT {count}"
             want = sqlite3.connect(":memory:").execute(sql).fetchall()
-            rows = json.loads(self.ask("in.rpd", sql, "--format", "json"))["rows"]
+            rows = json.loads(self.query("in.rpd", sql, "--format", "json"))["rows"]
             self.assertEqual([tuple(row.values()) for row in rows], want, count)
-            rows = list(csv.reader(io.StringIO(self.ask("in.rpd", sql, "--format", "csv"))))
+            rows = list(csv.reader(io.StringIO(self.query("in.rpd", sql, "--format", "csv"))))
             self.assertEqual(rows[0], ["i", "half", "name", "empty"])
             self.assertEqual([(int(a), float(b), c, d or None) for a, b, c, d in rows[1:]], want)
-            lines = self.ask("in.rpd", sql, "--format", "text").splitlines()
+            lines = self.query("in.rpd", sql, "--format", "text").splitlines()
             self.assertEqual(len(lines), count + 1)
             for line, row in zip(lines[1:], want):
                 self.assertEqual([cell.strip() for cell in line.split("  ") if cell.strip()],
                                  [str(row[0]), f"{row[1]:.15g}", row[2], "-"])
-            page = self.ask("in.rpd", sql, "--format", "markdown")
+            page = self.query("in.rpd", sql, "--format", "markdown")
             self.assertEqual(page.count("| row "), count)
-            page = self.ask("in.rpd", sql, "--format", "html")
+            page = self.query("in.rpd", sql, "--format", "html")
             self.assertEqual((page.count(">row "), page.count("<table>"), page.count("</html>")),
                              (count, 1, 1))
 
     def test_limit_counts_what_it_leaves_out(self):
         sql = MANY.format(2500)
-        told = json.loads(self.ask("in.rpd", sql, "--format", "json", "--limit", "1200"))
+        told = json.loads(self.query("in.rpd", sql, "--format", "json", "--limit", "1200"))
         self.assertEqual((len(told["rows"]), told["rows_rows_left_out"]), (1200, 1300))
-        self.assertIn("... 2,490 more rows", self.ask("in.rpd", sql, "--limit", "10"))
+        self.assertIn("... 2,490 more rows", self.query("in.rpd", sql, "--limit", "10"))
 
     def test_memory_does_not_grow_with_the_result(self):
         def largest(count):
-            child = subprocess.Popen([import_case.SONDE, "query", self.path, MANY.format(count),
+            child = subprocess.Popen([self.sonde, "query", self.path, MANY.format(count),
                                       "--format", "csv"], stdout=subprocess.DEVNULL)
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = 0
@@ -77,17 +75,17 @@ class Query(import_case.ImportCase):
     def test_either_way_round(self):
         sql = "SELECT count(*) AS n FROM v_op"
         for words in (("in.rpd", sql), (sql, "in.rpd"), (sql, "--format", "csv", "in.rpd")):
-            self.assertIn("2500", self.ask(*words))
+            self.assertIn("2500", self.query(*words))
         # A file whose name looks like SQL is a file.
         (self.folder / "select 1.rpd").write_bytes(self.path.read_bytes())
-        self.assertIn("2500", self.ask("select 1.rpd", sql))
-        self.assertIn("2500", self.ask(sql, "select 1.rpd"))
+        self.assertIn("2500", self.query("select 1.rpd", sql))
+        self.assertIn("2500", self.query(sql, "select 1.rpd"))
 
     def test_errors_name_the_file(self):
         for words in (("no.rpd", "SELECT 1"), ("SELECT 1", "no.rpd")):
-            self.assertIn("no.rpd", self.ask(*words, status=1))
-        self.assertIn("no SQL given", self.ask("in.rpd", status=2))
-        self.assertIn("syntax error", self.ask("in.rpd", "SELEKT 1", status=1))
+            self.assertIn("no.rpd", self.query(*words, status=1))
+        self.assertIn("no SQL given", self.query("in.rpd", status=2))
+        self.assertIn("syntax error", self.query("in.rpd", "SELEKT 1", status=1))
 
 
 if __name__ == "__main__":

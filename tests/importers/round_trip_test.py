@@ -11,17 +11,14 @@ import json
 import pathlib
 import shutil
 import sqlite3
-import subprocess
 import sys
-import unittest
 from collections import Counter
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from rpd_fixture import nested  # noqa: E402
-from tool_case import SHARED, ToolCase, take_sonde  # noqa: E402
+from tool_case import SHARED, ToolCase, main  # noqa: E402
 
 KINETO = SHARED / "data" / "kineto"
-SONDE = None
 NAMES = ['say "hi", twice', "a;b", "line\nbreak", "it's", "é漢字🙂", "x" * 10_000, "\\"]
 
 # The types that all formats know by themselves; others come back as these.
@@ -97,10 +94,9 @@ def rows(path, sql):
     return found
 
 
-def sondes(rpd, path):
-    """An .rpd of Sonde's own, with what RPD's files have no place for: times beyond what a double
+def extend(path):
+    """Adds to an .rpd of Sonde's own what RPD's files have no place for: times beyond what a double
     holds, calls that overlap, operations of two processes, counters, names of threads, ranks."""
-    subprocess.run([SONDE, "upgrade", rpd, "-o", path], check=True, capture_output=True)
     far = 1 << 60
     database = sqlite3.connect(path)
     database.executescript(f"""
@@ -157,14 +153,17 @@ class RoundTrip(ToolCase):
         nested(path, NAMES).close()
         return path
 
+    def sondes(self):
+        path = self.folder / "made.rpd"
+        self.run_sonde("upgrade", self.fixture(), "-o", path)
+        extend(path)
+        return path
+
     def back(self, source, form, given=None):
         out = self.folder / f"out.{form}"
         name = "chrome" if form.startswith("json") else form
-        subprocess.run([SONDE, "export", source, "--format", name, "-o", out], check=True,
-                       capture_output=True)
-        done = subprocess.run([SONDE, "import", out / given if given else out, "-o",
-                               self.folder / f"{form}.rpd"], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.run_sonde("export", source, "--format", name, "-o", out)
+        done = self.run_sonde("import", out / given if given else out, "-o", self.folder / f"{form}.rpd")
         self.assertIn("nothing skipped", done.stdout)
         return self.folder / f"{form}.rpd"
 
@@ -195,7 +194,7 @@ class RoundTrip(ToolCase):
     def test_chrome_of_rpds_recordings(self):
         for old in self.both():
             source = self.folder / f"new_{old.name}"
-            subprocess.run([SONDE, "upgrade", old, "-o", source], check=True, capture_output=True)
+            self.run_sonde("upgrade", old, "-o", source)
             made = self.back(source, "json")
             # Old files have no domains; an import fills them in.
             self.same(source, made, ALL_OPS, ALL_APIS.replace("d.string, ", ""), LINKS)
@@ -204,8 +203,7 @@ class RoundTrip(ToolCase):
             (self.folder / "out.json").unlink()
 
     def test_chrome_of_sondes_recordings(self):
-        source = self.folder / "made.rpd"
-        sondes(self.fixture(), source)
+        source = self.sondes()
         made = self.back(source, "json")
         self.same(source, made, ALL_OPS, DETAILS, ALL_APIS, LINKS, COUNTERS, MONITORS, PROCESSES,
                   THREADS, OP_COUNTERS, UNFINISHED)
@@ -215,11 +213,9 @@ class RoundTrip(ToolCase):
                   THREADS, OP_COUNTERS, UNFINISHED, CLOCK)
 
     def test_chrome_of_one_gpu(self):
-        source, out, made = (self.folder / name for name in ("made.rpd", "gpu.json", "gpu.rpd"))
-        sondes(self.fixture(), source)
-        subprocess.run([SONDE, "export", source, "--gpu", "1", "-o", out], check=True,
-                       capture_output=True)
-        subprocess.run([SONDE, "import", out, "-o", made], check=True, capture_output=True)
+        source, out, made = self.sondes(), self.folder / "gpu.json", self.folder / "gpu.rpd"
+        self.run_sonde("export", source, "--gpu", "1", "-o", out)
+        self.run_sonde("import", out, "-o", made)
         for query in (ALL_OPS, DETAILS, OP_COUNTERS):
             before, after = rows(source, query + " WHERE o.gpuId = 1"), rows(made, query)
             self.assertGreater(len(before), 1)
@@ -234,8 +230,7 @@ class RoundTrip(ToolCase):
                 shutil.rmtree(self.folder)
                 self.folder.mkdir()
                 source = self.folder / "source.rpd"
-                subprocess.run([SONDE, "import", trace, "-o", source], check=True,
-                               capture_output=True)
+                self.run_sonde("import", trace, "-o", source)
                 made = self.back(source, "json")
                 self.same(source, made, ALL_APIS, PROCESSES)
                 self.same(source, made, ALL_OPS, DETAILS, OP_ARGS, LINKS, COUNTERS, FLOWS, THREADS,
@@ -260,5 +255,4 @@ class RoundTrip(ToolCase):
 
 
 if __name__ == "__main__":
-    SONDE = take_sonde()
-    unittest.main()
+    main()

@@ -54,8 +54,8 @@ class SafeOutput(import_case.ImportCase):
         self.trace = self.folder / "evil.json"
         self.trace.write_text(json.dumps(document()))
 
-    def run_sonde(self, *arguments):
-        return subprocess.run([import_case.SONDE, *arguments], capture_output=True, cwd=self.folder)
+    def printed(self, *arguments):
+        return self.run_sonde(*arguments, status=None, text=False)
 
     def is_safe(self, output, what):
         text = output.decode("utf-8")  # strict
@@ -65,25 +65,24 @@ class SafeOutput(import_case.ImportCase):
         return text
 
     def test_every_command_in_every_format(self):
-        subprocess.run([import_case.SONDE, "import", self.trace, "-o", self.folder / "evil.rpd"],
-                       check=True, capture_output=True)
+        self.run_sonde("import", self.trace, "-o", "evil.rpd")
         for command in COMMANDS:
             for format in FORMATS:
-                done = self.run_sonde(command, "evil.rpd", "--format", format)
+                done = self.printed(command, "evil.rpd", "--format", format)
                 if b"is not one of" in done.stderr:
                     continue  # a command without that format
                 self.assertLess(done.returncode, 2, done.stderr)
                 self.is_safe(done.stdout + done.stderr, f"{command} --format {format}")
         for sql in ("SELECT string, string || 'x' FROM rocpd_string", "SELECT x'1b5b324a' AS a"):
             for format in FORMATS:
-                done = self.run_sonde("query", "evil.rpd", sql, "--format", format)
+                done = self.printed("query", "evil.rpd", sql, "--format", format)
                 self.is_safe(done.stdout + done.stderr, f"query --format {format}")
-        done = self.run_sonde("query", "evil.rpd", "SELECT 1 AS 'a\x1b[2J\u202e'")
+        done = self.printed("query", "evil.rpd", "SELECT 1 AS 'a\x1b[2J\u202e'")
         self.is_safe(done.stdout + done.stderr, "a column's name")
 
     def test_cells_that_a_spreadsheet_would_run(self):
         """They are texts there; numbers stay numbers."""
-        done = self.run_sonde("query", "evil.json", "--format", "csv",
+        done = self.printed("query", "evil.json", "--format", "csv",
                               "SELECT string, -5 AS negative, -2.5 AS half, '-7' AS text "
                               "FROM rocpd_string WHERE string <> ''")
         rows = list(csv.DictReader(io.StringIO(done.stdout.decode(), newline="")))
@@ -95,7 +94,7 @@ class SafeOutput(import_case.ImportCase):
         cells = {row["string"] for row in rows}
         self.assertLessEqual({"-5", "+3.5e2"} | {"'" + text for text in FORMULAS[:4]}, cells)
         for command in ("top", "kernels", "operators"):
-            done = self.run_sonde(command, "evil.json", "--format", "csv")
+            done = self.printed(command, "evil.json", "--format", "csv")
             for row in csv.reader(io.StringIO(done.stdout.decode(), newline="")):
                 for cell in row:
                     self.assertFalse(re.match(r"[=@\t\r]|[+-](?![\d.]+(e[+-]?\d+)?$)", cell), cell)
@@ -103,9 +102,9 @@ class SafeOutput(import_case.ImportCase):
     def test_pages_and_pictures_hold_no_code(self):
         for command, form in (("top", "html"), ("stacks", "svg"), ("report", "html"),
                               ("top", "markdown")):
-            done = self.run_sonde(command, "evil.json", "--format", form)
+            done = self.printed(command, "evil.json", "--format", form)
             if command == "report":
-                done = self.run_sonde("report", "evil.json", "-o", "page.html")
+                done = self.printed("report", "evil.json", "-o", "page.html")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 text = self.is_safe((self.folder / "page.html").read_bytes(), "page")
                 text = re.sub(r"(?s)^.*?<body>", "", text)
@@ -118,7 +117,7 @@ class SafeOutput(import_case.ImportCase):
                           ["no\x1b[2Jsuch\u202ecommand"], ["top", "evil.json", "--no\x1b[2J\u202e"],
                           ["query", "evil.json", "SELECT no\u202e\u009bsuch"],
                           ["top", "evil.json", "--kernel", "(\x1b[2J\u202e"]):
-            done = self.run_sonde(*arguments)
+            done = self.printed(*arguments)
             self.assertNotEqual(done.returncode, 0, arguments)
             self.is_safe(done.stdout + done.stderr, arguments)
 
@@ -126,7 +125,7 @@ class SafeOutput(import_case.ImportCase):
         """On a terminal, of a file whose name is as bad."""
         name = "out\x1b[2J\u202e\u009b"
         main, other = pty.openpty()
-        done = subprocess.Popen([import_case.SONDE, "import", self.trace, "-o", name + ".rpd"],
+        done = subprocess.Popen([self.sonde, "import", self.trace, "-o", name + ".rpd"],
                                 stdout=other, stderr=other, stdin=subprocess.DEVNULL,
                                 cwd=self.folder, env={**os.environ, "TERM": "xterm"})
         os.close(other)
@@ -142,7 +141,7 @@ class SafeOutput(import_case.ImportCase):
         os.close(main)
         self.assertEqual(done.wait(), 0, said)
         self.is_safe(said.replace(b"\r\n", b"\n").replace(b"\r\x1b[K", b""), "import")
-        done = self.run_sonde("export", self.trace, "-o", name + ".json")
+        done = self.printed("export", self.trace, "-o", name + ".json")
         self.is_safe(done.stdout + done.stderr, "export")
         self.assertEqual(done.returncode, 0)
 

@@ -47,14 +47,13 @@ def packed(head, size, tail=b"", kind=GZIP):
 
 
 class UnpackLimit(import_case.ImportCase):
-    def ask(self, path, memory=512 << 20, **variables):
+    def top(self, path, memory=512 << 20, **variables):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (memory + GIB, memory + GIB))
-        return subprocess.run([import_case.SONDE, "top", path], capture_output=True, text=True,
-                              preexec_fn=limit, env={**os.environ, **variables}, timeout=300)
+        return self.run_sonde("top", path, status=None, preexec_fn=limit, env={**os.environ, **variables}, timeout=300)
 
     def refused(self, path):
-        done = self.ask(path)
+        done = self.top(path)
         self.assertEqual(done.returncode, 1, done.stdout[:200] + done.stderr[:200])
         self.assertIn("unpacks to more than 1 GiB and 200 times its size", done.stderr)
         self.assertIn("SONDE_UNPACK_LIMIT=off", done.stderr)
@@ -78,7 +77,7 @@ class UnpackLimit(import_case.ImportCase):
             pack.stdin.write(TAIL)
             pack.stdin.close()
             self.assertEqual(pack.wait(), 0)
-        done = self.ask(path)
+        done = self.top(path)
         if "which this build cannot unpack" in done.stderr:
             self.skipTest("this build has no zstd")
         self.refused(path)
@@ -94,7 +93,7 @@ class UnpackLimit(import_case.ImportCase):
         packet = message((1, message((50, block))))
         path = self.folder / "bomb.pftrace"
         path.write_bytes(message((1, [(10, 1)])) + packet * 9)
-        done = self.ask(path, memory=1 << 30)
+        done = self.top(path, memory=1 << 30)
         self.assertEqual(done.returncode, 1, done.stderr[:200])
         self.assertIn("unpacks to more than 1 GiB and 200 times its size", done.stderr)
 
@@ -102,13 +101,13 @@ class UnpackLimit(import_case.ImportCase):
         """A tenth of a gigabyte, a thousand times its packed size."""
         path = self.folder / "dense.json.gz"
         path.write_bytes(packed(HEAD, 100 << 20, TAIL))
-        done = self.ask(path)
+        done = self.top(path)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_the_switch(self):
         path = self.folder / "bomb.json.gz"
         path.write_bytes(packed(HEAD, GIB + (64 << 20), TAIL))
-        done = self.ask(path, memory=4 << 30, SONDE_UNPACK_LIMIT="off")
+        done = self.top(path, memory=4 << 30, SONDE_UNPACK_LIMIT="off")
         self.assertNotIn("unpacks to more than", done.stderr)
 
 

@@ -4,7 +4,6 @@
     xplane_test.py --sonde PATH [unittest options]"""
 import gzip
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -119,14 +118,10 @@ class XPlane(import_case.ImportCase):
             plane.stats = [plane.stat("profile_start_time", 10**18 * 2 + rank * 5000)]
             paths.append(self.folder / f"{rank}.xplane.pb")
             paths[-1].write_bytes(space(host(), plane))
-        done = subprocess.run([import_case.SONDE, "import", *paths, "-o", self.folder / "m.rpd"],
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        top = subprocess.run([import_case.SONDE, "query", self.folder / "m.rpd",
-                              "SELECT start FROM rocpd_api WHERE apiName_id IN (SELECT id FROM "
-                              "rocpd_string WHERE string = 'step') ORDER BY 1", "--format", "csv"],
-                             capture_output=True, text=True)
-        self.assertEqual(top.stdout.split()[-2:], ["900", "5900"])
+        self.run_sonde("import", *paths, "-o", "m.rpd")
+        starts = self.run_sonde("query", "m.rpd", "SELECT start FROM rocpd_api WHERE apiName_id IN (SELECT id FROM "
+                                "rocpd_string WHERE string = 'step') ORDER BY 1", "--format", "csv")
+        self.assertEqual(starts.stdout.split()[-2:], ["900", "5900"])
 
     def test_hostile(self):
         plane = Plane("/host:CPU")

@@ -12,15 +12,15 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from rpd_fixture import Fixture, expected
-from tool_case import SHARED, ToolCase, take_sonde
-
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "importers"))
+from protobuf import message  # noqa: E402
+from rpd_fixture import Fixture, expected  # noqa: E402
+from tool_case import SHARED, ToolCase, main  # noqa: E402
+
 REAL = SHARED / "data" / "rpd"
-SONDE = None
 PERFETTO_TEXT_LIMIT = 64 * 1024
 FORMATS = {"json": ("chrome_check.py", None), "json.gz": ("chrome_check.py", None),
            "pftrace": ("pftrace_check.py", PERFETTO_TEXT_LIMIT)}
@@ -40,9 +40,8 @@ class ExportCase(ToolCase):
     def export(self, source, extension, *options):
         output = self.folder / f"out.{extension}"
         output.unlink(missing_ok=True)
-        done = subprocess.run([SONDE, "export", source, "-o", output, *options],
-                              capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.run_sonde("export", source, "-o", output, *options)
+        self.assertEqual(done.stderr, "")
         self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
         return output, done.stdout
 
@@ -287,10 +286,6 @@ class HostileFiles(ExportCase):
 
 
 class CommandLine(ExportCase):
-    def run_sonde(self, *arguments):
-        return subprocess.run([SONDE, "export", *arguments], capture_output=True, text=True,
-                              cwd=self.folder)
-
     def setUp(self):
         super().setUp()
         fixture = Fixture(self.folder / "in.rpd")
@@ -299,31 +294,28 @@ class CommandLine(ExportCase):
 
     def test_default_name_and_never_overwriting(self):
         (self.folder / "in.pftrace").write_text("mine")
-        done = self.run_sonde("in.rpd")
-        self.assertEqual(done.returncode, 0)
+        done = self.run_sonde("export", "in.rpd")
         self.assertIn("in.pftrace exists; writing in-2.pftrace", done.stderr)
         self.assertIn("in-2.pftrace: 0 operations, 1 API calls", done.stdout)
         self.assertEqual((self.folder / "in.pftrace").read_text(), "mine")
-        self.assertEqual(self.run_sonde("in.rpd", "--format", "chrome").returncode, 0)
+        self.run_sonde("export", "in.rpd", "--format", "chrome")
         self.assertEqual(check("chrome_check.py", self.folder / "in.json")["apis"], 1)
 
     def test_errors_are_one_line(self):
         (self.folder / "text.rpd").write_text("no database")
         for status, *arguments in ((1, "missing.rpd"), (1, "text.rpd"), (2, "in.rpd", "-o", "out.txt"),
                                    (1, "in.rpd", "-o", "no/folder/out.json"), (2, "in.rpd", "--from", "soon")):
-            done = self.run_sonde(*arguments)
-            self.assertEqual(done.returncode, status, arguments)
+            done = self.run_sonde("export", *arguments, status=status)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["in.rpd", "text.rpd"])
 
 
-class Decoders(unittest.TestCase):
+class Decoders(ToolCase):
     """The decoders must see what is wrong, or the tests above prove nothing."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="sonde_decoders.")
-        self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name) / "trace"
+        super().setUp()
+        self.path = self.folder / "trace"
 
     def refuses(self, script, content, message):
         self.path.write_bytes(content)
@@ -374,43 +366,22 @@ class Decoders(unittest.TestCase):
         self.refuses("chrome_check.py", self.chrome(whole).replace(b'"n"', b'"\xff"'), "Unicode")
         self.refuses("chrome_check.py", self.chrome(whole)[:-1], "JSONDecode")
 
-    # Perfetto's wire format, by hand.
     @staticmethod
-    def number(field, value):
-        out = bytearray()
-        for part in (field << 3, value):
-            while part >= 0x80:
-                out.append(part & 0x7F | 0x80)
-                part >>= 7
-            out.append(part)
-        return bytes(out)
+    def packet(*fields, flags=2):
+        return message((1, [(10, 1), (13, flags), *fields]))
 
-    @classmethod
-    def nested(cls, field, *parts):
-        body = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
-        key = bytearray(cls.number(field, len(body)))
-        # number() writes wire type 0; a nested message has 2.
-        key[0] |= 2
-        return bytes(key) + body
-
-    def packet(self, *parts, flags=2):
-        return self.nested(1, self.number(10, 1), self.number(13, flags), *parts)
-
-    def event(self, time, kind, *parts, track=1):
-        return self.packet(self.number(8, time),
-                           self.nested(11, self.number(9, kind), self.number(11, track), *parts))
+    def event(self, time, kind, *fields, track=1):
+        return self.packet((8, time), (11, [(9, kind), (11, track), *fields]))
 
     def begin(self, time):
-        return self.event(time, 1, self.number(10, 1), self.number(3, 1))
+        return self.event(time, 1, (10, 1), (3, 1))
 
     def prelude(self):
-        clock = self.nested(1, self.number(1, 3), self.number(2, 5))
-        texts = self.nested(12, self.nested(2, self.number(1, 1), self.nested(2, "name")),
-                            self.nested(1, self.number(1, 1), self.nested(2, "category")))
-        thread = self.nested(4, self.number(1, 1), self.number(2, 1), self.nested(5, "t"))
-        return [self.packet(self.number(87, 1), self.nested(59, self.number(58, 3)), flags=3),
-                self.packet(self.nested(6, clock, self.number(2, 3))), self.packet(texts),
-                self.packet(self.nested(60, self.number(1, 1), thread))]
+        clock = (1, [(1, 3), (2, 5)])
+        texts = (12, [(2, [(1, 1), (2, "name")]), (1, [(1, 1), (2, "category")])])
+        thread = (4, [(1, 1), (2, 1), (5, "t")])
+        return [self.packet((87, 1), (59, [(58, 3)]), flags=3), self.packet((6, [clock, (2, 3)])),
+                self.packet(texts), self.packet((60, [(1, 1), thread]))]
 
     def test_pftrace(self):
         good = [*self.prelude(), self.begin(10), self.event(20, 2)]
@@ -428,16 +399,14 @@ class Decoders(unittest.TestCase):
         refuses("slice without end", *good[:-1])
         refuses("end without begin", *good[:4], self.event(20, 2))
         refuses("not in time order", *good, self.begin(5), self.event(6, 2))
-        refuses("not one name", *good, self.event(30, 1, self.number(3, 1)))
+        refuses("not one name", *good, self.event(30, 1, (3, 1)))
         refuses("twice", *good, good[2])
         refuses("described twice", *good, good[3])
-        refuses("packet of", *good, self.packet(self.nested(200, b"x" * (512 << 10))))
+        refuses("packet of", *good, self.packet((200, b"x" * (512 << 10))))
         refuses("unknown operation 7", *good,
-                self.event(30, 3, self.number(10, 1), self.number(3, 1),
-                           self.nested(3000, self.number(1, 7))))
-        refuses("Unicode", *good, self.packet(
-            self.nested(12, self.nested(2, self.number(1, 2), self.nested(2, b"\xff")))))
-        refuses("without time", *good, self.packet(self.nested(11, self.number(9, 2))))
+                self.event(30, 3, (10, 1), (3, 1), (3000, [(1, 7)])))
+        refuses("Unicode", *good, self.packet((12, [(2, [(1, 2), (2, b"\xff")])])))
+        refuses("without time", *good, self.packet((11, [(9, 2)])))
 
 
 class TraceProcessor(unittest.TestCase):
@@ -448,5 +417,4 @@ class TraceProcessor(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SONDE = take_sonde()
-    unittest.main(verbosity=2)
+    main()

@@ -16,14 +16,12 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import unittest
 from collections import defaultdict
 
 from pftrace_check import fields
 from rpd_fixture import Fixture, expected, nested
-from tool_case import ROOT, SHARED, ToolCase, take_sonde
+from tool_case import ROOT, SHARED, ToolCase, main
 
-SONDE = None
 NASTY = ['say "hi", twice', "a;b", "line\nbreak", "it's", "é漢字🙂", "x" * 10_000, " ", "\\"]
 
 
@@ -66,9 +64,8 @@ class TableCase(ToolCase):
 
     def export(self, source, form):
         output = self.folder / f"out.{form}"
-        done = subprocess.run([SONDE, "export", source, "--format", form, "-o", output],
-                              capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.run_sonde("export", source, "--format", form, "-o", output)
+        self.assertEqual(done.stderr, "")
         return output
 
 
@@ -181,7 +178,7 @@ class CountersOfKernels(TableCase):
         self.assertEqual(found, [("a", "SQ_WAVES", 16), ("a", "TCC_HIT", 2 ** 40 + 1),
                                  ("b", "SQ_WAVES", 3), ("b", 'say, "x"', 0.25)])
         back = self.folder / "back.rpd"
-        subprocess.run([SONDE, "import", out, "-o", back], check=True, capture_output=True)
+        self.run_sonde("import", out, "-o", back)
         want, read = (sqlite3.connect(path).execute(
             "SELECT o.start - (SELECT min(start) FROM rocpd_op), s.string, sum(c.value) FROM "
             "rocpd_counter c JOIN rocpd_op o ON o.id = c.op_id JOIN rocpd_string s ON "
@@ -242,8 +239,7 @@ class Otf2(TableCase):
         super().setUp()
         if shutil.which("otf2-print") is None:
             self.skipTest("no otf2-print")
-        form = subprocess.run([SONDE, "export", "--help"], capture_output=True, text=True).stdout
-        if "otf2" not in form:
+        if "otf2" not in self.run_sonde("export", "--help").stdout:
             self.skipTest("sonde was built without OTF2")
 
     def printed(self, out, *options):
@@ -380,15 +376,13 @@ class Wanted(TableCase):
     def test_one_gpu_or_rank(self):
         source = self.fixture()
         one = self.folder / "one.json"
-        subprocess.run([SONDE, "export", source, "--gpu", "1", "-o", one], check=True,
-                       capture_output=True)
+        self.run_sonde("export", source, "--gpu", "1", "-o", one)
         events = json.loads(one.read_text())["traceEvents"]
         devices = {e["args"]["device"] for e in events
                    if e["ph"] == "X" and "device" in e["args"]}
         self.assertEqual(devices, {1})
         none = self.folder / "none.json"
-        subprocess.run([SONDE, "export", source, "--rank", "5", "-o", none], check=True,
-                       capture_output=True)
+        self.run_sonde("export", source, "--rank", "5", "-o", none)
         self.assertEqual([e for e in json.loads(none.read_text())["traceEvents"]
                           if e["ph"] == "X"], [])
 
@@ -398,9 +392,8 @@ class Split(TableCase):
         for source in self.both():
             want = expected(source)
             limit = 3000 if "in.rpd" in str(source) else 1 << 20
-            done = subprocess.run([SONDE, "export", source, "-o", self.folder / "a.json",
-                                   "--split-size", str(limit)], capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            done = self.run_sonde("export", source, "-o", "a.json", "--split-size", limit)
+            self.assertEqual(done.stderr, "")
             parts = list(self.folder.glob("a.part*.json"))
             self.assertEqual(len(parts), len(done.stdout.splitlines()))
             self.assertGreater(len(parts), 2)
@@ -420,41 +413,35 @@ class Split(TableCase):
                 database.execute(f"""UPDATE {table} SET start = start + 315360000000000000,
                     "end" = "end" + 315360000000000000
                     WHERE id > (SELECT max(id) / 2 FROM {table})""")
-        done = subprocess.run([SONDE, "export", source, "-o", self.folder / "a.json",
-                               "--split-size", "3000"], capture_output=True, text=True, check=True)
-        lines = done.stdout.splitlines()
+        lines = self.run_sonde("export", source, "-o", "a.json", "--split-size", "3000").stdout.splitlines()
         self.assertGreater(len(lines), 2)
         for line in lines:
             self.assertNotIn("0 operations, 0 API calls", line)
 
     def test_what_fits_is_one_file(self):
-        subprocess.run([SONDE, "export", self.fixture(), "-o", self.folder / "a.pftrace",
-                        "--split-size", "10M"], check=True, capture_output=True)
+        self.run_sonde("export", self.fixture(), "-o", "a.pftrace", "--split-size", "10M")
         self.assertEqual([p.name for p in self.folder.glob("a*")], ["a.pftrace"])
 
 
 class Rpd2tracing(TableCase):
-    def run_script(self, *arguments):
+    def run_script(self, *arguments, **variables):
         script = ROOT / "python" / "rpd2tracing.py"
         return subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True,
-                              cwd=self.folder, env={**os.environ, "SONDE": str(SONDE)})
+                              cwd=self.folder, env=variables or {**os.environ, "SONDE": self.sonde})
 
     def test_from_the_sources_it_takes_the_sonde_of_the_path(self):
         """Beside the script is a folder of that name, Python's package."""
         self.fixture()
         variables = {key: value for key, value in os.environ.items() if key != "SONDE"}
-        variables["PATH"] = f"{pathlib.Path(SONDE).resolve().parent}:{variables['PATH']}"
-        script = ROOT / "python" / "rpd2tracing.py"
-        done = subprocess.run([sys.executable, script, "in.rpd"], capture_output=True, text=True,
-                              cwd=self.folder, env=variables)
+        variables["PATH"] = f"{pathlib.Path(self.sonde).resolve().parent}:{variables['PATH']}"
+        done = self.run_script("in.rpd", **variables)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue((self.folder / "in.json").exists())
 
     def test_an_array_of_a_recording_with_sampled_stacks(self):
         """What stands behind the events in a document has no place in an array."""
         source = self.fixture()
-        subprocess.run([SONDE, "upgrade", source, "-o", self.folder / "new.rpd"], check=True,
-                       capture_output=True)
+        self.run_sonde("upgrade", source, "-o", "new.rpd")
         with sqlite3.connect(self.folder / "new.rpd") as database:
             process, = database.execute("SELECT min(id) FROM sonde_process").fetchone()
             database.executescript(f"""
@@ -489,5 +476,4 @@ class Rpd2tracing(TableCase):
 
 
 if __name__ == "__main__":
-    SONDE = take_sonde()
-    unittest.main()
+    main()

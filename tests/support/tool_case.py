@@ -1,13 +1,15 @@
-"""What tests of the built tool share: its path from the command line, and a folder for each test."""
+"""What tests of the built tool share: its path from the command line, a folder for each test, and how it is asked."""
 import gzip
+import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", ROOT.parent / "shared"))
+SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", ROOT.parent / "shared")).absolute()
 REAL = SHARED / "data" / "rpd" / "mytrace.rpd.gz"
 
 
@@ -23,11 +25,24 @@ def take_sonde():
 
 class ToolCase(unittest.TestCase):
     maxDiff = 3000
+    sonde = ""  # the tool; main() below sets it, or what runs the tests otherwise
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="sonde_test.")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+
+    def run_sonde(self, *words, status=0, timeout=60, text=True, **how):
+        """A run of the tool in the folder of the test, which has to end with `status` (None: with any)."""
+        done = subprocess.run([self.sonde, *map(str, words)], text=text, capture_output=True, stdin=subprocess.DEVNULL,
+                              cwd=self.folder, timeout=timeout, check=False, **how)
+        if status is not None:
+            self.assertEqual(done.returncode, status, f"{words}: {done.stdout}{done.stderr}")
+        return done
+
+    def ask(self, *words):
+        """What `sonde WORDS` answers as JSON."""
+        return json.loads(self.run_sonde(*words, "--format", "json").stdout)
 
     def real(self):
         if not REAL.exists():
@@ -41,3 +56,9 @@ class ToolCase(unittest.TestCase):
         yield self.fixture()
         if REAL.exists():
             yield self.real()
+
+
+def main():
+    """Runs the tests of the script with the tool that its command line names."""
+    ToolCase.sonde = take_sonde()
+    unittest.main()

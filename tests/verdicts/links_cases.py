@@ -26,11 +26,10 @@ class Launchers(Verdict):
             self.run_sonde("import", *self.write(trace), "-o", path)
         else:
             path = trace
-        rows = json.loads(self.run_sonde(
-            "query", path, "SELECT s.string AS kernel, a.pid AS pid, count(*) AS count FROM rocpd_op o "
+        rows = self.ask("query", path, options=(
+            "SELECT s.string AS kernel, a.pid AS pid, count(*) AS count FROM rocpd_op o "
             "JOIN rocpd_api_ops l ON l.op_id = o.id JOIN rocpd_api a ON a.id = l.api_id "
-            "JOIN rocpd_string s ON s.id = o.description_id GROUP BY 1, 2 ORDER BY 1, 2",
-            "--format", "json"))
+            "JOIN rocpd_string s ON s.id = o.description_id GROUP BY 1, 2 ORDER BY 1, 2",))
         path.unlink()
         found = {}
         for row in rows["rows"]:

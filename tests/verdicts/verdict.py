@@ -1,7 +1,5 @@
 """What the cases of this folder share: a test case with a folder of its own that asks the tool."""
-import json
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -10,14 +8,6 @@ from tool_case import ToolCase  # noqa: E402
 
 class Verdict(ToolCase):
     """One test is one small trace whose right answer is known by construction."""
-    sonde = ""  # set by run.py
-
-    def run_sonde(self, *arguments):
-        """Standard output of the tool, which must succeed within a minute."""
-        made = subprocess.run([self.sonde, *map(str, arguments)], capture_output=True, text=True,
-                              timeout=60, stdin=subprocess.DEVNULL)
-        self.assertEqual(made.returncode, 0, f"{arguments}: {made.stderr}")
-        return made.stdout
 
     def write(self, *traces):
         """The files of these traces, in order."""
@@ -26,11 +16,11 @@ class Verdict(ToolCase):
 
     def ask(self, verb, *traces, options=()):
         """The answer of `sonde VERB` to these traces (or paths) as JSON."""
-        return json.loads(self.run_sonde(verb, *self.write(*traces), *options, "--format", "json"))
+        return super().ask(verb, *self.write(*traces), *options)
 
     def text(self, verb, *traces, options=()):
         """The same as a reader at a terminal sees it."""
-        return self.run_sonde(verb, *self.write(*traces), *options)
+        return self.run_sonde(verb, *self.write(*traces), *options).stdout
 
     # For check.
 
