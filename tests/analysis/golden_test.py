@@ -9,9 +9,7 @@ Traces and figures come from SONDE_SHARED (default ../shared beside the project)
 import gzip
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from golden import main  # noqa: E402
@@ -19,21 +17,6 @@ from golden import main  # noqa: E402
 UNATTRIBUTED = {"mi300_qwen_0.5b": 463}  # operations without a launching call, counted in the JSON
 EXPOSED = ("compute_ns", "exposed_communication_ns", "exposed_copy_ns", "exposed_memset_ns",
            "other_ns", "idle_ns")
-
-
-class Check:
-    def __init__(self, sonde, path):
-        self.sonde, self.path, self.count, self.problems = sonde, path, 0, []
-
-    def ask(self, *words):
-        made = subprocess.run([self.sonde, words[0], str(self.path), *words[1:], "--format",
-                               "json"], capture_output=True, text=True, check=True)
-        return json.loads(made.stdout)
-
-    def equal(self, what, is_, should):
-        self.count += 1
-        if is_ != should:
-            self.problems.append(f"{self.path.name}: {what} is {is_}, not {should}")
 
 
 def check_timeline(check, golden):
@@ -134,24 +117,14 @@ def check_all_at_once(check):
         check.equal(f'analyze: {report["report"]}', report, alone)
 
 
-def compare(sonde, trace, golden):
-    with gzip.open(trace, "rt") as file:
+def compare(direct, imported, golden):
+    with gzip.open(direct.path, "rt") as file:
         events = json.load(file)["traceEvents"]
-    count, problems = 0, []
-    with tempfile.TemporaryDirectory() as folder:
-        imported = pathlib.Path(folder) / f"{trace.name}.rpd"
-        subprocess.run([sonde, "import", str(trace), "-o", str(imported)], capture_output=True,
-                       check=True)
-        for path in (trace, imported):
-            check = Check(sonde, path)
-            for part in (check_timeline, check_streams, check_launches, check_kernels,
-                         check_operators):
-                part(check, golden)
-            check_memory(check, events)
-            check_all_at_once(check)
-            count += check.count
-            problems += check.problems
-    return count, problems
+    for check in (direct, imported):
+        for part in (check_timeline, check_streams, check_launches, check_kernels, check_operators):
+            part(check, golden)
+        check_memory(check, events)
+        check_all_at_once(check)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,15 @@ of 8 at most (quadratic would be 16). Differences too small to be measured are l
 import argparse
 import json
 import pathlib
-import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "verdicts"))
-from trace import Trace  # noqa: E402  (found through the line above)
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("verdicts", "support")]
+from direct import analyses  # noqa: E402  (found through the line above)
+from trace import Trace  # noqa: E402
 
 EVENTS = 10_000  # of the smaller trace
 MOST_GROWTH = 8
@@ -142,14 +142,6 @@ class Sonde:
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
 
-    def names_of_analyses(self, trace):
-        refused = subprocess.run([self.program, "analyze", "--only", "?", trace], text=True,
-                                 capture_output=True, check=False)
-        listed = re.search(r"there are: ([a-z, -]+)", refused.stderr)
-        if listed is None:
-            raise SystemExit(f"no list of analyses: {refused.stderr}")
-        return listed[1].split(", ")
-
     def cpu_seconds(self, command, trace):
         verb, *options = command.split()
         rest = COMMANDS.get(command, ())
@@ -194,7 +186,7 @@ def main():
         folder = pathlib.Path(name)
         sonde = Sonde(options.sonde, folder)
         empty = Trace().write(folder / "empty.json")
-        commands = [options.only] if options.only else [*sonde.names_of_analyses(empty), *COMMANDS]
+        commands = [options.only] if options.only else [*analyses(options.sonde), *COMMANDS]
         start = {command: sonde.cpu_seconds(command, empty) for command in commands}
         for shape in SHAPES:
             if options.shapes and shape.__name__ not in options.shapes:

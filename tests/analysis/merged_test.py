@@ -4,14 +4,14 @@ adds up: on generated traces of two ranks that share process numbers, GPUs, stre
 correlation numbers.
 
     merged_test.py --sonde PATH"""
-import argparse
 import json
 import pathlib
 import random
-import re
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from direct import analyses  # noqa: E402
+from tool_case import ToolCase, main  # noqa: E402
 
 SEEDS = (1, 2, 3)
 RANGE = {"gpu_id": 1_000, "pid": 10_000_000}  # what the second file's numbers are moved by
@@ -62,22 +62,15 @@ def generate(rank, seed):
             "deviceProperties": [], "traceEvents": events}
 
 
-class Check:
-    def __init__(self, sonde, folder):
-        self.sonde, self.folder, self.count, self.problems = sonde, folder, 0, []
-
-    def run(self, *words):
-        return subprocess.run([self.sonde, *map(str, words)], capture_output=True, text=True,
-                              check=True, timeout=60).stdout
-
+class Merged(ToolCase):
     def ask(self, name, path, *words):
-        answer = json.loads(self.run(name, path, *words, "--format", "json"))
+        answer = super().ask(name, path, *words)
         for key in ("file", "warnings", "notes"):
             answer.pop(key, None)
         return answer
 
     def begin(self, path):
-        return json.loads(self.run("info", path, "--format", "json"))["info"]["start_ns"]
+        return self.ask("info", path)["info"]["start_ns"]
 
     def moved_back(self, answer, rank, late_ns=0):
         """late_ns: how much earlier the first event of all ranks is, from which moments count."""
@@ -95,17 +88,12 @@ class Check:
         return answer
 
     def equal(self, what, is_, should):
-        self.count += 1
-        if is_ != should:
-            keys = [key for key in should if is_.get(key) != should[key]]
-            self.problems.append(f"{what} differs in {keys}: "
-                                 f"{[is_.get(key) for key in keys]} is not "
-                                 f"{[should[key] for key in keys]}"[:900])
+        with self.subTest(what):
+            self.assertEqual(is_, should)
 
-    def analyses(self, path):
-        known = subprocess.run([self.sonde, "analyze", "--only", "?", str(path)],
-                               capture_output=True, text=True).stderr
-        return re.search(r"there are: ([a-z, -]+)", known)[1].split(", ")
+    def test_each_rank_and_all_together(self):
+        for seed in SEEDS:
+            self.check_pair(seed)
 
     def check_pair(self, seed):
         files = []
@@ -114,10 +102,10 @@ class Check:
             path.write_text(json.dumps(generate(rank, seed)))
             files.append(path)
         job = self.folder / f"job_{seed}.rpd"
-        self.run("merge", *files, "-o", job)
+        self.run_sonde("merge", *files, "-o", job)
         begins = [self.begin(path) for path in files]
         self.check_memory(seed, files, job)
-        for name in self.analyses(job):
+        for name in analyses(self.sonde):
             if name in ("api", "memory"):  # these know calls, and no ranks of them
                 self.check_sums(name, seed, files, job)
                 continue
@@ -156,17 +144,5 @@ class Check:
         self.equal(f"seed {seed}: {name}", totals([job]), totals(files))
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sonde", required=True)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        check = Check(options.sonde, pathlib.Path(folder))
-        for seed in SEEDS:
-            check.check_pair(seed)
-    print("\n".join(check.problems) or f"{check.count} answers of ranks are the same in merged files")
-    return 1 if check.problems else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

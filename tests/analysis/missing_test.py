@@ -3,13 +3,14 @@
 form, and no row or figure that is only zeros; and a warning where the times jump.
 
     missing_test.py --sonde PATH"""
-import argparse
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from direct import analyses  # noqa: E402
+from tool_case import ToolCase, main  # noqa: E402
 
 EPOCH_US = 1_700_000_000_000_000  # what a wall clock shows, where a device counts from its start
 IDS = re.compile(r"(_id|^rank|^pid|^tid|^file|^name|^frame)$")
@@ -43,27 +44,14 @@ def fixtures():
     }
 
 
-class Check:
-    def __init__(self, sonde):
-        self.sonde, self.count, self.problems = sonde, 0, []
-
+class Missing(ToolCase):
     def hold(self, what, holds):
-        self.count += 1
-        if not holds:
-            self.problems.append(what)
-
-    def run(self, *words):
-        made = subprocess.run([self.sonde, *words], capture_output=True, text=True, timeout=60)
-        self.hold(f"{' '.join(words)} ends with {made.returncode}: {made.stderr}",
-                  made.returncode == 0)
-        return made
+        with self.subTest(what):
+            self.assertTrue(holds)
 
     def commands(self, path):
-        known = subprocess.run([self.sonde, "analyze", "--only", "?", path], capture_output=True,
-                               text=True).stderr
-        analyses = re.search(r"there are: ([a-z, -]+)", known)[1].split(", ")
-        self.hold("there are many analyses", len(analyses) > 15)
-        for name in (*analyses, "ranks", "collectives", "check"):
+        self.hold("there are many analyses", len(analyses(self.sonde)) > 15)
+        for name in (*analyses(self.sonde), "ranks", "collectives", "check"):
             yield name, (name, path)
         yield "diff", ("diff", path, path)
 
@@ -89,7 +77,7 @@ class Check:
     def check_forms(self, where, words, is_empty, sentence):
         """The same in the forms for people, and in CSV on the standard error."""
         for form in ("text", "markdown", "html", "csv"):
-            made = self.run(*words, "--format", form)
+            made = self.run_sonde(*words, "--format", form)
             text = made.stderr if form == "csv" else made.stdout
             self.hold(f"{where}: {form} says nothing", made.stdout.strip() != "")
             if is_empty:
@@ -101,7 +89,7 @@ class Check:
     def check_trace(self, label, path):
         for name, words in self.commands(path):
             where = f"{label}, {name}"
-            answer = json.loads(self.run(*words, "--format", "json").stdout)
+            answer = self.ask(*words)
             is_empty = self.check_json(where, name, answer)
             sentence = next((text for key, text in answer.items() if key.endswith("_missing")), "")
             self.check_forms(where, words, is_empty, sentence)
@@ -117,24 +105,17 @@ class Check:
                     warnings = " ".join(answer.get("warnings", []))
                     self.hold(f"{where}: no warning", "times jump" in warnings)
         for form in ("text", "markdown"):
-            page = self.run("report", path, "--format", form).stdout
+            page = self.run_sonde("report", path, "--format", form).stdout
             what_ran = page.partition("What stands out")[0]
             self.hold(f"{label}: the page shows a bare zero",
                       not re.search(r"\b0( ns)?( \|)?$", what_ran, re.MULTILINE))
 
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sonde", required=True)
-    check = Check(parser.parse_args().sonde)
-    with tempfile.TemporaryDirectory() as folder:
+    def test_every_trace(self):
         for label, events in fixtures().items():
-            path = pathlib.Path(folder) / f"{label.replace(' ', '_')}.json"
+            path = self.folder / f"{label.replace(' ', '_')}.json"
             path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
-            check.check_trace(label, str(path))
-    print("\n".join(check.problems) or f"{check.count} answers say what is missing")
-    return 1 if check.problems else 0
+            self.check_trace(label, path)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -5,13 +5,12 @@ from the JSON: by SQL on the imported .rpd, and by the commands on the JSON itse
     golden_test.py --sonde PATH [FILE]
 
 Traces and figures come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
+import contextlib
 import csv
 import io
 import pathlib
 import sqlite3
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from direct import unlike  # noqa: E402
@@ -22,21 +21,6 @@ TYPES = """CASE WHEN t.string = 'FillBuffer' THEN 'gpu_memset' WHEN t.string GLO
 OPS = f"""SELECT o.id, {TYPES}, n.string, o.start, o."end", o.gpuId, o.queueId FROM rocpd_op o
           JOIN rocpd_string n ON n.id = o.description_id
           JOIN rocpd_string t ON t.id = o.opType_id"""
-
-
-class Check:
-    def __init__(self, name):
-        self.name, self.count, self.problems = name, 0, []
-
-    def equal(self, what, is_, should):
-        self.count += 1
-        if is_ != should:
-            self.problems.append(f"{self.name}: {what} is {short(is_)}, not {short(should)}")
-
-
-def short(value):
-    text = repr(value)
-    return text if len(text) < 300 else text[:300] + "..."
 
 
 def union(intervals):
@@ -138,39 +122,23 @@ def check_launches(check, database, golden):
                 database.execute("SELECT count(*) FROM sonde_op_detail").fetchone()[0], total)
 
 
-def output(sonde, command, path):
-    words = command.split()
-    made = subprocess.run([sonde, words[0], str(path), *words[1:], "--format", "csv"],
-                          capture_output=True, text=True, check=True)
-    return made.stdout
-
-
-def check_in_memory(check, sonde, trace, golden):
-    for command, direct, other in unlike(sonde, trace):
+def check_in_memory(check, golden):
+    for command, direct, other in unlike(check.sonde, check.path):
         check.equal(command, direct, other)
     top = {row["name"]: (int(row["calls"]), int(row["total_ns"]), int(row["min_ns"]),
                          int(row["max_ns"]))
-           for row in csv.DictReader(io.StringIO(output(sonde, "top", trace)))}
+           for row in csv.DictReader(io.StringIO(check.output("top", "--format", "csv")))}
     should = {}
     for row in golden.get("by_name", []):
         should[row["name"]] = (row["count"], row["sum_ns"], row["min_ns"], row["max_ns"])
     check.equal("sonde top on the JSON", top, should)
 
 
-def compare(sonde, trace, golden):
-    check = Check(trace.name)
-    with tempfile.TemporaryDirectory() as folder:
-        imported = pathlib.Path(folder) / "trace.rpd"
-        made = subprocess.run([sonde, "import", str(trace), "-o", str(imported)],
-                              capture_output=True, text=True, check=True)
-        check.equal("what was skipped", "nothing skipped" in made.stdout, True)
-        database = sqlite3.connect(f"file:{imported}?mode=ro", uri=True)
-        check_events(check, database, golden)
-        check_ops(check, database, golden)
-        check_launches(check, database, golden)
-        database.close()
-        check_in_memory(check, sonde, trace, golden)
-    return check.count, check.problems
+def compare(direct, imported, golden):
+    with contextlib.closing(sqlite3.connect(f"file:{imported.path}?mode=ro", uri=True)) as database:
+        for part in (check_events, check_ops, check_launches):
+            part(imported, database, golden)
+    check_in_memory(direct, golden)
 
 
 if __name__ == "__main__":

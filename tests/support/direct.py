@@ -17,9 +17,14 @@ MORE = ("check", "check --least 0", "collectives", "diff", "ranks", "occupancy",
 
 
 @functools.lru_cache(maxsize=None)
-def commands(sonde):
+def analyses(sonde):
+    """The names of all that `sonde analyze` knows."""
     listed = subprocess.run([sonde, "analyze", "--only", "?", __file__], capture_output=True, text=True)
-    return tuple(re.search(r"there are: ([a-z, -]+)", listed.stderr)[1].split(", ")) + MORE
+    return tuple(re.search(r"there are: ([a-z, -]+)", listed.stderr)[1].split(", "))
+
+
+def commands(sonde):
+    return analyses(sonde) + MORE
 
 
 def answer(sonde, command, path, names):

@@ -59,6 +59,6 @@ class ToolCase(unittest.TestCase):
 
 
 def main():
-    """Runs the tests of the script with the tool that its command line names."""
+    """Runs the tests of the script with the tool that its command line names; what is skipped is told by name."""
     ToolCase.sonde = take_sonde()
-    unittest.main()
+    unittest.main(verbosity=2)
