@@ -6,10 +6,12 @@ find in the result with the tables of the file.
 
 Real files come from SONDE_SHARED (default ../shared beside the project), a trace_processor_shell
 from SONDE_TRACE_PROCESSOR; without them the tests that want them are skipped by name."""
+import contextlib
 import gzip
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -283,6 +285,58 @@ class HostileFiles(ExportCase):
             self.assertEqual(found["args_texts"], found["apis"])
             found = self.compare(source, extension, options=("--no-args",))
             self.assertEqual(found["args_texts"], 0)
+
+
+class Recorded(ExportCase):
+    """Two processes with a queue 1 of GPU 0 each, whose operations overlap, and what Sonde's own tables say of them."""
+
+    def recorded(self):
+        fixture = Fixture(self.folder / "plain.rpd")
+        for pid in (200, 100):
+            call = fixture.api(1000, 1900, "clEnqueueNDRangeKernel", pid=pid, tid=101, domain="opencl")
+            fixture.op(2000, 2500, "tile", queue=1, apis=[call])
+        fixture.close()
+        path = self.folder / "in.rpd"
+        self.run_sonde("upgrade", "plain.rpd", "-o", path)
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            database.executescript("""
+                DELETE FROM sonde_process; DELETE FROM sonde_thread; DELETE FROM sonde_device;
+                INSERT INTO sonde_process(id, pid, start_ns, command, rank) VALUES
+                  (1, 100, 500, '/bin/sh -c solver', 0), (2, 200, 600, 'solver', 1),
+                  (3, 100, 700, '/opt/solver --fast', 0);
+                INSERT INTO sonde_thread(process_id, tid, name) VALUES (3, 101, 'io');
+                INSERT INTO sonde_device(process_id, gpu_id, backend, name, vendor)
+                  VALUES (3, 0, 'opencl', 'pthread-"cpu"', 'PoCL');
+                INSERT INTO sonde_clock_snapshot(process_id, clock, value, monotonic_ns)
+                  VALUES (3, 'boottime', 5000, 1000), (3, 'realtime', 901000, 1000);
+                UPDATE sonde_op_detail SET process_id = op_id + 1, grid_x = 1000, grid_y = 8, bytes = 4096;
+                UPDATE sonde_op_detail SET group_x = 64 WHERE process_id = 3;
+                INSERT INTO rocpd_string(id, string) VALUES (99, 'queue depth');
+                INSERT INTO sonde_counter(process_id, tid, time_ns, name_id, value)
+                  VALUES (3, 101, 1500, 99, 2.5);""")
+        return path
+
+    def exported(self, extension):
+        output, summary = self.export(self.recorded(), extension)
+        self.assertIn("2 operations, 2 API calls and markers, 2 launch arrows, 1 counter values,", summary)
+        self.assertNotIn("skipped", summary)
+        return output, check(FORMATS[extension][0], output)
+
+    def test_chrome(self):
+        output, found = self.exported("json")
+        self.assertEqual(found["gpu_tracks"], 2)
+        text = output.read_text()
+        for part in ('"name":"rank 0: solver"', '"labels":"/opt/solver --fast"', '"name":"rank 1: solver"',
+                     '"name":"io"', 'GPU 0: pthread-\\"cpu\\"', '"name":"Queue 1 of 100"', '"name":"Queue 1 of 200"',
+                     '"cat":"opencl"', '"grid":[16,8,1],"block":[64,1,1]', '"work items":[1000,8,1]',
+                     '"bytes":4096,"memory bandwidth (GB/s)":8.192', '"args":{"value":2.5}'):
+            self.assertIn(part, text)
+
+    def test_perfetto(self):
+        _, found = self.exported("pftrace")
+        self.assertEqual((found["names"]["op tile"], found["gpus"]), ([2, 1000], ['pthread-"cpu"']))
+        self.assertEqual((found["gpu_tracks"], found["processes"], found["counters"]), (2, 2, 1))
+        self.assertEqual(found["clocks"], {"3": 1000, "6": 5000, "1": 901000})
 
 
 class CommandLine(ExportCase):
