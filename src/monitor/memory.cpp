@@ -2,6 +2,7 @@
 #include <cerrno>
 
 #include "monitor/kept_file.h"
+#include "monitor/process_text.h"
 #include "monitor/source.h"
 
 namespace sonde::monitor {
@@ -15,19 +16,9 @@ class MemorySource : public Source {
   void read(Round& round) override {
     const auto text = file_.read();
     if (!text) return round.missing("memory", file_.path(), file_.error());
-    int64_t total = -1, available = -1, swap = -1, swap_free = -1;
-    for (std::string_view rest = *text; !rest.empty();) {
-      std::string_view line = take_line(rest);
-      const std::string_view name = take_word(line);
-      int64_t* const value = name == "MemTotal:"       ? &total
-                             : name == "MemAvailable:" ? &available
-                             : name == "SwapTotal:"    ? &swap
-                             : name == "SwapFree:"     ? &swap_free
-                                                       : nullptr;
-      if (value == nullptr) continue;
-      *value = leading_number(take_word(line)) * 1024;
-      if (total >= 0 && available >= 0 && swap >= 0 && swap_free >= 0) break;
-    }
+    const int64_t total = number_of(*text, "MemTotal"), swap = number_of(*text, "SwapTotal");
+    const int64_t available = number_of(*text, "MemAvailable");
+    const int64_t swap_free = number_of(*text, "SwapFree");
     if (total < 0 || available < 0) return round.missing("memory", file_.path(), ENODATA);
     put(round, Id::kMemoryUsed, total - available);
     put(round, Id::kMemoryAvailable, available);
@@ -35,8 +26,8 @@ class MemorySource : public Source {
   }
 
  private:
-  static void put(Round& round, Id id, int64_t bytes) {
-    if (round.wants(id)) round.put(id, 0, static_cast<double>(bytes));
+  static void put(Round& round, Id id, int64_t kib) {
+    if (round.wants(id)) round.put(id, 0, 1024 * static_cast<double>(kib));
   }
 
   KeptFile file_;

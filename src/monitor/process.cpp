@@ -8,25 +8,15 @@
 
 #include "base/strings.h"
 #include "monitor/kept_file.h"
+#include "monitor/process_text.h"
 
 namespace sonde::monitor {
 
 namespace {
 
-// Field numbers as in proc(5), from 1; the name before them may hold any characters.
-constexpr int kState = 3, kMinorFaults = 10, kMajorFaults = 12, kUserTicks = 14, kSystemTicks = 15,
+// Of ProcessStat::fields.
+constexpr int kMinorFaults = 10, kMajorFaults = 12, kUserTicks = 14, kSystemTicks = 15,
               kThreads = 20, kRssPages = 24;
-
-// The number that follows "\nNAME:"; -1 if it is not there.
-int64_t field(std::string_view text, std::string_view name) {
-  for (std::string_view rest = text; !rest.empty();) {
-    std::string_view line = take_line(rest);
-    if (line.substr(0, name.size()) != name || line.substr(name.size(), 1) != ":") continue;
-    line.remove_prefix(name.size() + 1);
-    return leading_number(take_word(line));
-  }
-  return -1;
-}
 
 }  // namespace
 
@@ -53,14 +43,9 @@ bool ProcessReader::read_stat(Round& round) {
     }
     return !gone;
   }
-  std::string_view rest = *text;
-  rest.remove_prefix(std::min(rest.rfind(')') + 1, rest.size()));
-  int64_t fields[kRssPages + 1] = {};
-  for (int i = kState; i <= kRssPages; ++i) {
-    const std::string_view word = take_word(rest);
-    if (i == kState) zombie_ = word == "Z" || word == "X";
-    fields[i] = leading_number(word);
-  }
+  const ProcessStat stat = parse_stat(*text).value_or(ProcessStat());
+  const auto& fields = stat.fields;
+  zombie_ = stat.has_ended();
   const auto put = [&](Id id, double value) {
     if (round.wants(id)) round.put(id, pid_, value);
   };
@@ -80,19 +65,15 @@ bool ProcessReader::read_stat(Round& round) {
 // A process that has just ended has files that belong to root, or none. Nothing is missing then.
 void ProcessReader::complain(Round& round, const std::string& file, int error) {
   if (zombie_ || error == ESRCH || error == ENOENT) return;
-  const auto text = read_file(folder_ + "/stat");
-  if (!text) return;
-  std::string_view rest = *text;
-  rest.remove_prefix(std::min(rest.rfind(')') + 1, rest.size()));
-  const std::string_view state = take_word(rest);
-  if (state != "Z" && state != "X") round.missing("process", file, error);
+  const auto stat = parse_stat(read_text(folder_ + "/stat"));
+  if (stat && !stat->has_ended()) round.missing("process", file, error);
 }
 
 void ProcessReader::read_io(Round& round) {
   int error = 0;
   const auto text = read_file(folder_ + "/io", &error);
   if (!text) return complain(round, folder_ + "/io", error);
-  const int64_t read = field(*text, "read_bytes"), written = field(*text, "write_bytes");
+  const int64_t read = number_of(*text, "read_bytes"), written = number_of(*text, "write_bytes");
   if (read >= 0 && round.wants(Id::kRead)) round.put(Id::kRead, pid_, static_cast<double>(read));
   if (written >= 0 && round.wants(Id::kWritten)) {
     round.put(Id::kWritten, pid_, static_cast<double>(written));
@@ -103,7 +84,7 @@ void ProcessReader::read_pss(Round& round) {
   int error = 0;
   const auto text = read_file(folder_ + "/smaps_rollup", &error);
   if (!text) return complain(round, folder_ + "/smaps_rollup", error);
-  if (const int64_t kib = field(*text, "Pss"); kib >= 0) {
+  if (const int64_t kib = number_of(*text, "Pss"); kib >= 0) {
     round.put(Id::kPss, pid_, static_cast<double>(kib) * 1024);
   }
 }
@@ -122,8 +103,9 @@ void ProcessReader::read_thread(int64_t tid) {
   const std::string folder = folder_ + "/task/" + std::to_string(tid);
   if (const auto text = read_file(folder + "/status")) {
     Counts& counts = threads_[tid];
-    counts.voluntary = std::max(counts.voluntary, field(*text, "voluntary_ctxt_switches"));
-    counts.involuntary = std::max(counts.involuntary, field(*text, "nonvoluntary_ctxt_switches"));
+    counts.voluntary = std::max(counts.voluntary, number_of(*text, "voluntary_ctxt_switches"));
+    counts.involuntary =
+        std::max(counts.involuntary, number_of(*text, "nonvoluntary_ctxt_switches"));
   }
   if (const auto text = read_file(folder + "/schedstat")) {  // on a CPU, waiting for one, turns
     std::string_view rest = *text;

@@ -18,6 +18,7 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "monitor/kept_file.h"
+#include "monitor/process_text.h"
 #include "record/attachable.h"
 #include "record/backend.h"
 #include "record/child.h"
@@ -142,12 +143,8 @@ Status check_process(pid_t pid) {
                       "give the number of another, as ps shows it");
   }
   const std::string status = monitor::read_text(fmt::format("/proc/{}/status", pid));
-  const size_t at = status.find("\nTgid:");
-  int whole = pid;
-  if (at == status.npos || std::sscanf(status.c_str() + at + 6, "%d", &whole) != 1 ||
-      whole == pid) {
-    return ok_status();
-  }
+  const int64_t whole = monitor::number_of(status, "Tgid");
+  if (whole < 0 || whole == pid) return ok_status();
   return make_error(ErrorCode::kInvalidArgument, fmt::format("is a thread of process {}", whole),
                     name, fmt::format("--pid {} records all of its threads", whole));
 }

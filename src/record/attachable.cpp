@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "base/unique_fd.h"
 #include "monitor/kept_file.h"
+#include "monitor/process_text.h"
 #include "record/process_signals.h"
 
 namespace sonde::record {
@@ -26,36 +27,19 @@ std::string text_of(pid_t pid, const char* file) {
   return monitor::read_text(fmt::format("/proc/{}/{}", pid, file));
 }
 
-// The words after "NAME:" in /proc/PID/status; "" if there is no such line.
-std::string field_of(const std::string& status, std::string_view name) {
-  for (const auto line : split(status, '\n')) {
-    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
-      return std::string(trim(line.substr(name.size() + 1)));
-    }
-  }
-  return "";
-}
-
+// 0 if it is not there, as in an older kernel.
 int64_t number_of(const std::string& status, std::string_view name) {
-  return parse_int(field_of(status, name)).value_or(0);
+  return parse_int(monitor::field_of(status, name)).value_or(0);
 }
 
 Error refusal(pid_t pid, const std::string& what, const std::string& hint = "") {
   return make_error(ErrorCode::kUnsupported, what, std::to_string(pid), hint);
 }
 
-char state_of(const std::string& stat) {
-  const size_t name_end = stat.rfind(") ");
-  return name_end == stat.npos || name_end + 2 >= stat.size() ? 'X' : stat[name_end + 2];
-}
-
-bool is_of_the_kernel(const std::string& stat) {
-  constexpr unsigned kKernelThread = 0x00200000;  // PF_KTHREAD
-  const size_t name_end = stat.rfind(") ");
-  unsigned flags = 0;
-  return name_end != stat.npos &&
-         std::sscanf(stat.c_str() + name_end + 2, "%*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
-         (flags & kKernelThread) != 0;
+bool is_of_the_kernel(const monitor::ProcessStat& stat) {
+  constexpr int kFlags = 9;
+  constexpr int64_t kKernelThread = 0x00200000;  // PF_KTHREAD
+  return (stat.fields[kFlags] & kKernelThread) != 0;
 }
 
 // Whether it has another architecture than this program.
@@ -69,7 +53,7 @@ bool is_foreign(pid_t pid) {
 
 // The number of its seccomp filters; before Linux 5.9 only whether there is one.
 int64_t filters_of(const std::string& status) {
-  const bool counted = !field_of(status, "Seccomp_filters").empty();
+  const bool counted = !monitor::field_of(status, "Seccomp_filters").empty();
   return number_of(status, counted ? "Seccomp_filters" : "Seccomp");
 }
 
@@ -82,8 +66,8 @@ pid_t first_of_container(pid_t pid) {
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const auto other = parse_int(entry.path().filename().string());
     if (!other || fs::read_symlink(entry.path() / "ns/pid", error) != space) continue;
-    const auto numbers =
-        split(field_of(text_of(static_cast<pid_t>(*other), "status"), "NSpid"), '\t');
+    const std::string status = text_of(static_cast<pid_t>(*other), "status");
+    const auto numbers = split(monitor::field_of(status, "NSpid"), '\t');
     if (!numbers.empty() && numbers.back() == "1") return static_cast<pid_t>(*other);
   }
   return 0;
@@ -113,13 +97,13 @@ Status sees(pid_t pid, const std::string& file) {
 }  // namespace
 
 Status attachable(pid_t pid, const std::vector<std::string>& files) {
-  const std::string stat = text_of(pid, "stat"), status = text_of(pid, "status");
-  if (const char state = state_of(stat); state == 'Z' || state == 'X') {
-    return refusal(pid, "it has ended");
-  } else if (state == 'T') {
+  const auto stat = monitor::parse_stat(text_of(pid, "stat"));
+  const std::string status = text_of(pid, "status");
+  if (!stat || stat->has_ended()) return refusal(pid, "it has ended");
+  if (stat->state == 'T') {
     return refusal(pid, "it is stopped", fmt::format("kill -CONT {} resumes it", pid));
   }
-  if (is_of_the_kernel(stat)) return refusal(pid, "it is a kernel thread");
+  if (is_of_the_kernel(*stat)) return refusal(pid, "it is a kernel thread");
   if (const auto tracer = static_cast<pid_t>(number_of(status, "TracerPid")); tracer != 0) {
     const std::string name(trim(text_of(tracer, "comm")));
     return refusal(pid, fmt::format("process {} ({}) traces it already", tracer, name),

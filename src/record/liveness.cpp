@@ -10,11 +10,12 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "base/time.h"
+#include "monitor/kept_file.h"
+#include "monitor/process_text.h"
 #include "wire/chunk.h"
 
 namespace sonde::record {
@@ -71,20 +72,12 @@ namespace {
 
 // Whether a process of this number has run since before this moment of CLOCK_MONOTONIC.
 bool has_run_since(uint32_t pid, int64_t monotonic_ns) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(") ");  // the name may have any characters
-  if (name_end == line.npos) return false;
-  std::istringstream fields(line.substr(name_end + 2));
-  std::string state, skipped;
-  fields >> state;
-  constexpr int kBetween = 18;  // state is the third field, the start the 22nd
-  for (int i = 0; i < kBetween; ++i) fields >> skipped;
-  int64_t start = 0;
-  fields >> start;
-  if (!fields || state == "Z" || state == "X") return false;
-  const int64_t start_ns = start * (1'000'000'000 / std::max(::sysconf(_SC_CLK_TCK), 1L));
+  constexpr int kStart = 22;
+  const auto stat =
+      monitor::parse_stat(monitor::read_text("/proc/" + std::to_string(pid) + "/stat"));
+  if (!stat || stat->has_ended()) return false;
+  const int64_t start_ns =
+      stat->fields[kStart] * (1'000'000'000 / std::max(::sysconf(_SC_CLK_TCK), 1L));
   // It is of CLOCK_BOOTTIME, which ran while the machine slept, perhaps after the process began.
   return start_ns - (clock_ns(CLOCK_BOOTTIME) - monotonic_now_ns()) <= monotonic_ns;
 }

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 
 #include "base/strings.h"
 #include "monitor/kept_file.h"
+#include "monitor/process_text.h"
 
 namespace sonde::watch {
 
@@ -22,22 +22,8 @@ using monitor::read_text;
 
 constexpr size_t kCommandBytes = 512;
 
-// The numbers of /proc/PID/stat from the third field on, which follows the last bracket of the
-// name.
-struct Stat {
-  int64_t cpu_ticks = 0, rss_pages = 0;
-  uint64_t begun = 0;
-};
-std::optional<Stat> stat_of(std::string_view text) {
-  const size_t bracket = text.rfind(')');
-  if (bracket == text.npos) return std::nullopt;
-  std::string_view rest = text.substr(bracket + 1);
-  std::array<int64_t, 25> fields = {};
-  for (size_t i = 3; i < fields.size(); ++i) {
-    fields[i] = monitor::leading_number(monitor::take_word(rest));
-  }
-  return Stat{fields[14] + fields[15], fields[24], static_cast<uint64_t>(fields[22])};
-}
+// Of ProcessStat::fields.
+constexpr int kUserTicks = 14, kSystemTicks = 15, kBegun = 22, kRssPages = 24;
 
 std::string name_of(std::string_view stat) {
   const size_t open = stat.find('('), close = stat.rfind(')');
@@ -73,19 +59,20 @@ std::string Processes::user_name(int64_t uid) {
 
 bool Processes::describe(Process& process, int64_t now_ns) {
   const std::string folder = roots_.proc + "/" + std::to_string(process.pid) + "/";
-  const auto text = read_file(folder + "stat");
-  const auto stat = text ? stat_of(*text) : std::nullopt;
+  const std::string text = read_text(folder + "stat");
+  const auto stat = monitor::parse_stat(text);
   if (!stat) return false;
+  const int64_t cpu_ticks = stat->fields[kUserTicks] + stat->fields[kSystemTicks];
+  const auto begun = static_cast<uint64_t>(stat->fields[kBegun]);
   Known& known = known_[process.pid];
-  if (known.time_ns == 0 || known.begun != stat->begun) {
+  if (known.time_ns == 0 || known.begun != begun) {
     known = {};
-    known.begun = stat->begun;
-    known.fixed.name = name_of(*text);
+    known.begun = begun;
+    known.fixed.name = name_of(text);
     known.fixed.command = command_of(read_text(folder + "cmdline"));
     const std::string status = read_text(folder + "status");
-    if (const size_t at = status.find("\nUid:"); at != status.npos) {
-      std::string_view rest = std::string_view(status).substr(at + 5);
-      known.fixed.user = user_name(monitor::leading_number(monitor::take_word(rest)));
+    if (const int64_t uid = monitor::number_of(status, "Uid"); uid >= 0) {
+      known.fixed.user = user_name(uid);
     }
     const Belongs belongs = belongs_of(read_text(folder + "cgroup"), read_text(folder + "environ"));
     known.fixed.job = belongs.job;
@@ -94,13 +81,13 @@ bool Processes::describe(Process& process, int64_t now_ns) {
     known.fixed.container = belongs.container;
   } else if (now_ns > known.time_ns) {
     static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-    const auto used = static_cast<double>(stat->cpu_ticks - known.cpu_ticks);
+    const auto used = static_cast<double>(cpu_ticks - known.cpu_ticks);
     process.cpu_percent = 100e9 * used / kTicks / static_cast<double>(now_ns - known.time_ns);
   }
   known.time_ns = now_ns;
-  known.cpu_ticks = stat->cpu_ticks;
+  known.cpu_ticks = cpu_ticks;
   static const int64_t kPageBytes = ::sysconf(_SC_PAGESIZE);
-  process.rss_bytes = stat->rss_pages * kPageBytes;
+  process.rss_bytes = stat->fields[kRssPages] * kPageBytes;
   process.name = known.fixed.name;
   process.command = known.fixed.command;
   process.user = known.fixed.user;
