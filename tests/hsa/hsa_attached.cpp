@@ -2,18 +2,12 @@
 // the GPU, copies them back and compares: the first with one queue all the time, the second with
 // new ones, which it fills to the last packet behind a barrier before it lets them go. At the end
 // of its standard input it prints "1 interrupted=0 wrong=N".
-#include <hsa/hsa.h>
-#include <hsa/hsa_ext_amd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <thread>
+
+#include "hsa_machine.h"
 
 namespace {
 
@@ -25,85 +19,25 @@ std::atomic<bool> ended;
 std::atomic<unsigned> wrong;
 std::atomic<int> at_work;
 
-#define MUST(call)                                                   \
-  if ((call) != HSA_STATUS_SUCCESS) {                                \
-    fprintf(stderr, "hsa_attached: line %d: %s\n", __LINE__, #call); \
-    exit(1);                                                         \
-  }
-
-hsa_agent_t g_cpu, g_gpu;
-hsa_amd_memory_pool_t g_host, g_device;
+Machine g_machine;
 uint64_t g_kernel;
-
-hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void* found) {
-  hsa_amd_segment_t segment;
-  MUST(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
-  if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
-  *static_cast<hsa_amd_memory_pool_t*>(found) = pool;
-  return HSA_STATUS_INFO_BREAK;
-}
-
-hsa_status_t find_agent(hsa_agent_t agent, void*) {
-  hsa_device_type_t type;
-  MUST(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-  const bool gpu = type == HSA_DEVICE_TYPE_GPU;
-  hsa_agent_t& place = gpu ? g_gpu : g_cpu;
-  if (place.handle != 0) return HSA_STATUS_SUCCESS;
-  place = agent;
-  hsa_amd_agent_iterate_memory_pools(agent, find_pool, gpu ? &g_device : &g_host);
-  return HSA_STATUS_SUCCESS;
-}
-
-void load_kernel() {
-  std::ifstream stream(HSA_OPS_KERNELS, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(stream), {});
-  hsa_code_object_reader_t reader;
-  hsa_executable_t executable;
-  hsa_executable_symbol_t symbol;
-  MUST(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader));
-  MUST(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
-                                 &executable));
-  MUST(hsa_executable_load_agent_code_object(executable, g_gpu, reader, nullptr, nullptr));
-  MUST(hsa_executable_freeze(executable, nullptr));
-  MUST(hsa_executable_get_symbol_by_name(executable, "hsa_add.kd", &g_gpu, &symbol));
-  MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &g_kernel));
-  MUST(hsa_code_object_reader_destroy(reader));
-}
 
 void* allocate(hsa_amd_memory_pool_t pool) {
   void* memory;
   MUST(hsa_amd_memory_pool_allocate(pool, kBytes, 0, &memory));
-  MUST(hsa_amd_agents_allow_access(1, &g_gpu, nullptr, memory));
+  MUST(hsa_amd_agents_allow_access(1, &g_machine.gpu, nullptr, memory));
   return memory;
-}
-
-template <typename Packet>
-void put(hsa_queue_t* queue, Packet packet, uint16_t type, uint16_t setup) {
-  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
-  while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) {
-  }
-  char* place = static_cast<char*>(queue->base_address) + index % queue->size * sizeof packet;
-  memcpy(place + 4, reinterpret_cast<char*>(&packet) + 4, sizeof packet - 4);
-  const uint32_t head = type | 1u << HSA_PACKET_HEADER_BARRIER | uint32_t{setup} << 16;
-  __atomic_store_n(reinterpret_cast<uint32_t*>(place), head, __ATOMIC_RELEASE);
-  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-}
-
-void wait_for(hsa_signal_t signal) {
-  while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
-                                   HSA_WAIT_STATE_BLOCKED) > 0) {
-  }
 }
 
 struct Worker {
   hsa_queue_t* queue = nullptr;
   hsa_signal_t done{}, gate{}, copied{};
-  int* device = static_cast<int*>(allocate(g_device));
-  int* host = static_cast<int*>(allocate(g_host));
+  int* device = static_cast<int*>(allocate(g_machine.device));
+  int* host = static_cast<int*>(allocate(g_machine.host));
   struct Arguments {
     int* data;
     int by;
-  }* arguments = static_cast<Arguments*>(allocate(g_host));
+  }* arguments = static_cast<Arguments*>(allocate(g_machine.host));
   int sum = 0;
 
   Worker() {
@@ -112,7 +46,7 @@ struct Worker {
     }
     memset(arguments, 0, kBytes);
     memset(host, 0, kBytes);
-    copy(device, g_gpu, host, g_cpu);
+    copy(device, g_machine.gpu, host, g_machine.cpu);
     make_queue();
   }
   ~Worker() {
@@ -124,8 +58,8 @@ struct Worker {
     }
   }
   void make_queue() {
-    MUST(hsa_queue_create(g_gpu, kPackets, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
-                          UINT32_MAX, &queue));
+    MUST(hsa_queue_create(g_machine.gpu, kPackets, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr,
+                          UINT32_MAX, UINT32_MAX, &queue));
   }
   void copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent) {
     hsa_signal_store_screlease(copied, 1);
@@ -157,7 +91,7 @@ struct Worker {
     hsa_signal_store_screlease(gate, 0);
     wait_for(done);
     sum += by * static_cast<int>(times);
-    copy(host, g_cpu, device, g_gpu);
+    copy(host, g_machine.cpu, device, g_machine.gpu);
     for (uint32_t i = 0; i < kItems; ++i) wrong += host[i] != sum ? 1 : 0;
   }
 };
@@ -175,12 +109,10 @@ void work(bool new_queues) {
   }
 }
 
-}  // namespace
-
-int main() {
-  MUST(hsa_init());
-  MUST(hsa_iterate_agents(find_agent, nullptr));
-  load_kernel();
+void work_until_told() {
+  g_machine = find_machine();
+  const Code code(g_machine.gpu);
+  g_kernel = code.kernel("hsa_add.kd");
   std::thread first(work, false), second(work, true);
   while (at_work < 2) usleep(1000);
   puts("ready");
@@ -191,6 +123,13 @@ int main() {
   ended = true;
   first.join();
   second.join();
+}
+
+}  // namespace
+
+int main() {
+  MUST(hsa_init());
+  work_until_told();
   MUST(hsa_shut_down());
   printf("1 interrupted=0 wrong=%u\n", wrong.load());
   return 0;

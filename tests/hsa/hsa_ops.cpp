@@ -21,64 +21,22 @@
 //                                           waits for it; undumpable: other processes may not read
 //                                           this one's memory
 //   hsa_ops idle                            all is done, of barriers too, and the program sleeps
-#include <hsa/hsa.h>
-#include <hsa/hsa_ext_amd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "hsa_machine.h"
 
 namespace {
 
 std::map<std::string, long> calls;  // of those that Sonde records
 
-[[noreturn]] void fail(const char* what, int line) {
-  fprintf(stderr, "hsa_ops: line %d: %s\n", line, what);
-  exit(1);
-}
-#define MUST(call) \
-  if ((call) != HSA_STATUS_SUCCESS) fail(#call, __LINE__)
 #define COUNTED(name, ...) \
   ++calls[#name];          \
   MUST(name(__VA_ARGS__))
-
-struct Machine {
-  hsa_agent_t cpu, gpu;
-  hsa_amd_memory_pool_t host, device;
-};
-
-hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void* found) {
-  hsa_amd_segment_t segment;
-  MUST(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
-  if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
-  *static_cast<hsa_amd_memory_pool_t*>(found) = pool;
-  return HSA_STATUS_INFO_BREAK;
-}
-
-hsa_status_t find_agent(hsa_agent_t agent, void* data) {
-  auto* machine = static_cast<Machine*>(data);
-  hsa_device_type_t type;
-  MUST(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-  const bool gpu = type == HSA_DEVICE_TYPE_GPU;
-  hsa_agent_t& place = gpu ? machine->gpu : machine->cpu;
-  if (place.handle != 0) return HSA_STATUS_SUCCESS;
-  place = agent;
-  hsa_amd_agent_iterate_memory_pools(agent, find_pool, gpu ? &machine->device : &machine->host);
-  return HSA_STATUS_SUCCESS;
-}
-
-Machine find_machine() {
-  Machine machine = {};
-  MUST(hsa_iterate_agents(find_agent, &machine));
-  return machine;
-}
 
 hsa_signal_t make_signal(hsa_signal_value_t value) {
   hsa_signal_t signal;
@@ -86,57 +44,19 @@ hsa_signal_t make_signal(hsa_signal_value_t value) {
   return signal;
 }
 
-void wait_for(hsa_signal_t signal) {
-  while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
-                                   HSA_WAIT_STATE_BLOCKED) > 0) {
-  }
-}
-
-struct Code {
-  explicit Code(hsa_agent_t gpu) {
-    std::ifstream stream(HSA_OPS_KERNELS, std::ios::binary);
-    const std::string bytes(std::istreambuf_iterator<char>(stream), {});
-    MUST(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader));
-    MUST(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-                                   nullptr, &executable));
-    MUST(hsa_executable_load_agent_code_object(executable, gpu, reader, nullptr, nullptr));
-    COUNTED(hsa_executable_freeze, executable, nullptr);
-    hsa_executable_symbol_t symbol;
-    MUST(hsa_executable_get_symbol_by_name(executable, "hsa_nothing.kd", &gpu, &symbol));
-    MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel));
-    MUST(hsa_executable_get_symbol_by_name(executable, "hsa_spin.kd", &gpu, &symbol));
-    MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &spin));
-  }
-  ~Code() {
-    hsa_executable_destroy(executable);
-    hsa_code_object_reader_destroy(reader);
-  }
-  hsa_code_object_reader_t reader;
-  hsa_executable_t executable;
-  uint64_t kernel, spin;
+struct Kernels {
+  explicit Kernels(hsa_agent_t gpu) : code(gpu) { ++calls["hsa_executable_freeze"]; }
+  Code code;
+  uint64_t nothing = code.kernel("hsa_nothing.kd"), spin = code.kernel("hsa_spin.kd");
 };
 
-// The header is written last: it makes the packet valid.
 bool rings_once;
-
-template <typename Packet>
-void put(hsa_queue_t* queue, Packet packet, uint16_t type, uint16_t setup) {
-  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
-  while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) {
-  }
-  char* place = static_cast<char*>(queue->base_address) + index % queue->size * sizeof packet;
-  memcpy(place + 4, reinterpret_cast<char*>(&packet) + 4, sizeof packet - 4);
-  const uint32_t head = type | 1u << HSA_PACKET_HEADER_BARRIER | uint32_t{setup} << 16;
-  __atomic_store_n(reinterpret_cast<uint32_t*>(place), head, __ATOMIC_RELEASE);
-  if (rings_once) return;
-  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-}
 
 void put_barrier(hsa_queue_t* queue, hsa_signal_t wait_for, hsa_signal_t completion = {0}) {
   hsa_barrier_and_packet_t packet = {};
   packet.dep_signal[0] = wait_for;
   packet.completion_signal = completion;
-  put(queue, packet, HSA_PACKET_TYPE_BARRIER_AND, 0);
+  put(queue, packet, HSA_PACKET_TYPE_BARRIER_AND, 0, !rings_once);
 }
 
 void put_kernel(hsa_queue_t* queue, uint64_t kernel, uint32_t items, hsa_signal_t completion,
@@ -149,12 +69,12 @@ void put_kernel(hsa_queue_t* queue, uint64_t kernel, uint32_t items, hsa_signal_
   packet.kernel_object = kernel;
   packet.completion_signal = completion;
   packet.kernarg_address = arguments;
-  put(queue, packet, HSA_PACKET_TYPE_KERNEL_DISPATCH, 1);
+  put(queue, packet, HSA_PACKET_TYPE_KERNEL_DISPATCH, 1, !rings_once);
 }
 
 void dispatches(int count, uint32_t size, const std::string& signals) {
   const Machine machine = find_machine();
-  const Code code(machine.gpu);
+  const Kernels kernels(machine.gpu);
   hsa_queue_t* queue;
   COUNTED(hsa_queue_create, machine.gpu, size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
           UINT32_MAX, &queue);
@@ -164,7 +84,7 @@ void dispatches(int count, uint32_t size, const std::string& signals) {
   for (int i = 0; i < count; ++i) {
     if (signals == "each") made.push_back(make_signal(1));
     const bool told = signals != "last" || i == count - 1;
-    put_kernel(queue, code.kernel, 64u * (1 + static_cast<uint32_t>(i) % 3),
+    put_kernel(queue, kernels.nothing, 64u * (1 + static_cast<uint32_t>(i) % 3),
                told ? made.back() : hsa_signal_t{0});
   }
   if (rings_once) hsa_signal_store_screlease(queue->doorbell_signal, count);
@@ -176,13 +96,13 @@ void dispatches(int count, uint32_t size, const std::string& signals) {
 
 void abandons(int count, uint32_t size) {
   const Machine machine = find_machine();
-  const Code code(machine.gpu);
+  const Kernels kernels(machine.gpu);
   hsa_queue_t* queue;
   COUNTED(hsa_queue_create, machine.gpu, size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
           UINT32_MAX, &queue);
   const hsa_signal_t never = make_signal(1);
   put_barrier(queue, never);
-  for (int i = 0; i < count; ++i) put_kernel(queue, code.kernel, 64, {0});
+  for (int i = 0; i < count; ++i) put_kernel(queue, kernels.nothing, 64, {0});
   COUNTED(hsa_queue_destroy, queue);
   MUST(hsa_signal_destroy(never));
 }
@@ -218,7 +138,7 @@ void copies(int count) {
             rest);
     wait_for(rest);
     if (memcmp(from, to, bytes) != 0 || *static_cast<char*>(to) != static_cast<char>(i + 1)) {
-      fail("a copy has not arrived", __LINE__);
+      fail("a copy has not arrived", __FILE__, __LINE__);
     }
     for (const hsa_signal_t signal : {there, rest, moved}) MUST(hsa_signal_destroy(signal));
   }
@@ -230,7 +150,7 @@ void copies(int count) {
 // Two queues, of which each waits for something; nothing is given back.
 void stand_still(const std::string& mode, bool undumpable) {
   const Machine machine = find_machine();
-  const Code code(machine.gpu);
+  const Kernels kernels(machine.gpu);
   hsa_queue_t* queues[2];
   for (hsa_queue_t*& queue : queues) {
     COUNTED(hsa_queue_create, machine.gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
@@ -249,13 +169,13 @@ void stand_still(const std::string& mode, bool undumpable) {
     };
     auto* arguments = static_cast<Arguments*>(allocate(machine.host, 4096, machine));
     *arguments = {flag, -7, 0.5f};
-    put_kernel(queues[0], code.spin, 64, first, arguments);
+    put_kernel(queues[0], kernels.spin, 64, first, arguments);
   } else {
     put_barrier(queues[0], mode == "deadlock" ? second : unset);
-    put_kernel(queues[0], code.kernel, 64, first);
+    put_kernel(queues[0], kernels.nothing, 64, first);
   }
   put_barrier(queues[1], first, second);
-  put_kernel(queues[1], code.kernel, 64, {0});
+  put_kernel(queues[1], kernels.nothing, 64, {0});
   if (mode == "idle") {  // a barrier is the last that either has
     put_barrier(queues[0], second);
     wait_for(second);
@@ -290,7 +210,7 @@ int main(int argc, char** argv) {
     MUST(hsa_init());
     dispatches(20, 64, "last");
   } else {
-    fail("see its first lines for how to use it", __LINE__);
+    fail("see its first lines for how to use it", __FILE__, __LINE__);
   }
   MUST(hsa_shut_down());
   printf("{");
