@@ -50,11 +50,13 @@ size_t data_bytes() {
   return version() < 60'300'000 ? 1520 : 2000;
 }
 
-// A call, reported to the tracer at its start and end.
+// A call, reported to the tracer at its start and end. `fill` writes its arguments.
 struct Told {
-  Told(uint32_t api, const Arguments& args) : id(api) {
+  template <typename Fill>
+  Told(uint32_t api, Fill fill) : id(api) {
     memset(data, 0xA5, sizeof data);
-    memcpy(data + 16, static_cast<const void*>(&args), sizeof args);
+    memset(data + 16, 0, sizeof(Arguments));
+    fill(*reinterpret_cast<Arguments*>(data + 16));
     if (tracer == nullptr || tracer(kDomainApi, id, data) != 0) return;
     memcpy(&tail, data + data_bytes(), sizeof tail);
     set_phase(0);
@@ -102,40 +104,32 @@ FAKE hipError_t hipPeekAtLastError() { return last_error; }
 FAKE const char* hipApiName(uint32_t id) { return hip_api_name(id); }
 
 FAKE hipError_t hipMalloc(void** ptr, size_t size) {
-  alignas(Arguments) char memory[sizeof(Arguments)] = {};
-  auto& args = reinterpret_cast<Arguments&>(memory);
-  args.hipMalloc.ptr = ptr;
-  args.hipMalloc.size = size;
-  const Told told(HIP_API_ID_hipMalloc, args);
+  const Told told(HIP_API_ID_hipMalloc,
+                  [&](Arguments& args) { args.hipMalloc = {.ptr = ptr, .size = size}; });
   *ptr = reinterpret_cast<void*>(0x4000);
   return last_error = size > 1'000'000 ? hipErrorOutOfMemory : hipSuccess;
 }
 
 FAKE hipError_t hipMemcpyAsync(void* dst, const void* src, size_t bytes, hipMemcpyKind kind,
                                hipStream_t stream) {
-  alignas(Arguments) char memory[sizeof(Arguments)] = {};
-  auto& args = reinterpret_cast<Arguments&>(memory);
-  args.hipMemcpyAsync.dst = dst;
-  args.hipMemcpyAsync.src = src;
-  args.hipMemcpyAsync.sizeBytes = bytes;
-  args.hipMemcpyAsync.kind = kind;
-  args.hipMemcpyAsync.stream = stream;
-  const Told told(HIP_API_ID_hipMemcpyAsync, args);
+  const Told told(HIP_API_ID_hipMemcpyAsync, [&](Arguments& args) {
+    args.hipMemcpyAsync = {
+        .dst = dst, .src = src, .sizeBytes = bytes, .kind = kind, .stream = stream};
+  });
   finish(kCopy, 0x11F4, told.correlation(), reinterpret_cast<const void*>(bytes));
   return last_error = hipSuccess;
 }
 
 FAKE hipError_t hipLaunchKernel(const void* function, dim3 grid, dim3 block, void** values,
                                 size_t shared, hipStream_t stream) {
-  alignas(Arguments) char memory[sizeof(Arguments)] = {};
-  auto& args = reinterpret_cast<Arguments&>(memory);
-  args.hipLaunchKernel.function_address = function;
-  args.hipLaunchKernel.numBlocks = grid;
-  args.hipLaunchKernel.dimBlocks = block;
-  args.hipLaunchKernel.args = values;
-  args.hipLaunchKernel.sharedMemBytes = shared;
-  args.hipLaunchKernel.stream = stream;
-  const Told told(HIP_API_ID_hipLaunchKernel, args);
+  const Told told(HIP_API_ID_hipLaunchKernel, [&](Arguments& args) {
+    args.hipLaunchKernel = {.function_address = function,
+                            .numBlocks = grid,
+                            .dimBlocks = block,
+                            .args = values,
+                            .sharedMemBytes = shared,
+                            .stream = stream};
+  });
   finish(kDispatch, 0x11F0, told.correlation(), "_Z6kernelPi");
   return last_error = hipSuccess;
 }
