@@ -42,36 +42,17 @@ void roctxRangeStop(uint64_t id) {
 uint32_t roctx_version_major(void) { return 4; }
 uint32_t roctx_version_minor(void) { return 1; }
 #else
-int roctxProfilerPause(uint64_t thread) {
-  (void)thread;
-  called();
-  return 0;
-}
-int roctxProfilerResume(uint64_t thread) {
-  (void)thread;
-  called();
-  return 0;
-}
-int roctxNameOsThread(const char* name) {
-  (void)name;
-  called();
-  return 0;
-}
-int roctxNameHipDevice(const char* name, int device) {
-  (void)name, (void)device;
-  called();
-  return 0;
-}
-int roctxNameHipStream(const char* name, const void* stream) {
-  (void)name, (void)stream;
-  called();
-  return 0;
-}
-int roctxNameHsaAgent(const char* name, const void* agent) {
-  (void)name, (void)agent;
-  called();
-  return 0;
-}
+#define SUCCEEDS(name, ...) \
+  int name(__VA_ARGS__) {   \
+    called();               \
+    return 0;               \
+  }
+SUCCEEDS(roctxProfilerPause, uint64_t thread)
+SUCCEEDS(roctxProfilerResume, uint64_t thread)
+SUCCEEDS(roctxNameOsThread, const char* name)
+SUCCEEDS(roctxNameHipDevice, const char* name, int device)
+SUCCEEDS(roctxNameHipStream, const char* name, const void* stream)
+SUCCEEDS(roctxNameHsaAgent, const char* name, const void* agent)
 int roctxGetThreadId(uint64_t* thread) {
   called();
   *thread = (uint64_t)gettid();
