@@ -6,14 +6,13 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 
-BUILD, SONDE = os.environ["SONDE_BUILD"], os.environ["SONDE"]
-PROGRAM = [f"{BUILD}/bin/softgpu", "--", f"{BUILD}/tests/programs/hip_storm", "sync", "500"]
+from measuring import BUILD, SOFTGPU, SONDE, need_softgpu, row
+
+STORM = f"{BUILD}/tests/programs/hip_storm"
+PROGRAM = [SOFTGPU, "--", STORM, "sync", "500"]
 ROUNDS = 3
-if not all(map(os.path.exists, (PROGRAM[0], PROGRAM[2]))):
-    print("no software GPU in this build", file=sys.stderr)
-    sys.exit(0)
+need_softgpu(STORM)
 
 COUNT = [SONDE, "profile", "--gpu", "gfx90a", "--set", "sol", "-o", "bench.rpd"]
 WAYS = {
@@ -37,6 +36,5 @@ for _ in range(ROUNDS):
     for way, values in found.items():
         values.append(run(way))
 for way, values in found.items():
-    more = {} if way == "untraced" else {"versus": "launch and sync, untraced"}
-    print(json.dumps({"name": f"launch and sync, {way}", "value": statistics.median(values),
-                      "unit": "us wall", **more}), flush=True)
+    row(f"launch and sync, {way}", statistics.median(values), "us wall",
+        versus=None if way == "untraced" else "launch and sync, untraced")

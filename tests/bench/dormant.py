@@ -2,14 +2,13 @@
 # runs: 1
 """What a dormant agent costs: a program that computes, allocates, makes system calls and starts threads, alone, `sonde record --no-start`, and with the library preloaded for nobody. The program times itself, in turn with the others."""
 
-import json
 import os
 import statistics
 import subprocess
-from pathlib import Path
 
-BUILD = Path(os.environ["SONDE_BUILD"])
-TRACE = Path(os.environ["SONDE_BENCH_DIR"]) / "t.rpd"
+from measuring import BUILD, FOLDER, SONDE, row
+
+TRACE = FOLDER / "t.rpd"
 ROUNDS = 16
 # On one core: where a thread begins on another one, which sleeps or not, it takes 40 or 80 us.
 PROGRAM = """
@@ -44,9 +43,9 @@ def run(recorder, environment):
 
 
 def main():
-    preload = {"LD_PRELOAD": str(BUILD / "lib/sonde/libsonde-agent.so")}
+    preload = {"LD_PRELOAD": f"{BUILD}/lib/sonde/libsonde-agent.so"}
     ways = {"alone": ((), {}), "preloaded": ((), preload),
-            "waits": ((os.environ["SONDE"], "record", "-q", "--no-start", "--metrics", "off", "-o", TRACE, "--"), {})}
+            "waits": ((SONDE, "record", "-q", "--no-start", "--metrics", "off", "-o", TRACE, "--"), {})}
     times = {way: [] for way in ways}
     for number in range(ROUNDS):
         order = list(ways) if number % 2 == 0 else list(reversed(ways))
@@ -54,17 +53,13 @@ def main():
             times[way].append(run(*ways[way]))
     least = {way: [min(column) for column in zip(*rows)] for way, rows in times.items()}
     work, start = least["alone"]
-    spread = 100 * (statistics.median(row[0] for row in times["alone"]) / work - 1)
+    spread = 100 * (statistics.median(each[0] for each in times["alone"]) / work - 1)
     for way, what in (("preloaded", "preloaded, no recording"), ("waits", "record --no-start")):
-        print(json.dumps({
-            "name": f"dormant, {what}: CPU time more", "value": round(100 * (least[way][0] / work - 1), 2), "unit": "%",
-            "goal": 1, "better": "lower",
-            "note": f"least of {ROUNDS}; {1000 * work:.0f} ms alone, whose median is {spread:.1f} % above its least"}))
-        print(json.dumps({
-            "name": f"dormant, {what}: start of a thread", "value": round(1e6 * (least[way][1] - start), 1), "unit": "us CPU",
-            "goal": 1, "better": "lower",
-            "note": f"more than {1e6 * start:.0f} us alone; least of {ROUNDS} times 20 means of 100 threads, whose median is "
-                    f"{1e6 * (statistics.median(row[1] for row in times['alone']) - start):.1f} us above it"}))
+        row(f"dormant, {what}: CPU time more", round(100 * (least[way][0] / work - 1), 2), "%", goal=1,
+            note=f"least of {ROUNDS}; {1000 * work:.0f} ms alone, whose median is {spread:.1f} % above its least")
+        row(f"dormant, {what}: start of a thread", round(1e6 * (least[way][1] - start), 1), "us CPU", goal=1,
+            note=f"more than {1e6 * start:.0f} us alone; least of {ROUNDS} times 20 means of 100 threads, whose median is "
+                 f"{1e6 * (statistics.median(each[1] for each in times['alone']) - start):.1f} us above it")
 
 
 main()

@@ -3,14 +3,14 @@
 """sonde exporter under 200 scrapes a second of 20 clients that keep their connections, beside 8 that read slowly and 8 that never finish their request."""
 
 import http.client
-import json
-import os
 import socket
 import statistics
 import subprocess
 import threading
 import time
 from pathlib import Path
+
+from measuring import FOLDER, SONDE, cpu_seconds, row
 
 SOURCE = Path(__file__).resolve().parents[2]
 CLIENTS, RATE, SECONDS = 20, 10, 15
@@ -19,11 +19,6 @@ CLIENTS, RATE, SECONDS = 20, 10, 15
 def status(pid, key):
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(key + ":")).split()[1])
-
-
-def cpu_seconds(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def ask(port, seconds, times):
@@ -59,10 +54,10 @@ def load(port, seconds):
 
 
 def main():
-    tree = Path(os.environ["SONDE_BENCH_DIR"]) / "m"
+    tree = FOLDER / "m"
     subprocess.run(["/usr/bin/python3", str(SOURCE / "tests/support/watch_tree.py"), "make", str(tree)], check=True,
                    stdout=subprocess.DEVNULL)
-    with subprocess.Popen([os.environ["SONDE"], "exporter", "--port", "0", "--sys-root", str(tree / "sys"), "--proc-root",
+    with subprocess.Popen([SONDE, "exporter", "--port", "0", "--sys-root", str(tree / "sys"), "--proc-root",
                            str(tree / "proc")], stdout=subprocess.PIPE, text=True) as exporter:
         port = int(exporter.stdout.readline().rsplit(":", 1)[1].split("/")[0])
         load(port, 3)
@@ -77,10 +72,7 @@ def main():
             ("exporter, 200 scrapes/s: 99th percentile", times[int(0.99 * len(times))], "ms", None),
             ("exporter, 200 scrapes/s: CPU", 100 * cpu / SECONDS, "% of a core", None),
             ("exporter, 200 scrapes/s: memory grown", grown, "KB", 1024)]:
-        row = {"name": name, "value": round(value, 2), "unit": unit, "note": note}
-        if goal is not None:
-            row |= {"goal": goal, "better": "higher" if unit == "%" else "lower"}
-        print(json.dumps(row))
+        row(name, round(value, 2), unit, note=note, goal=goal, better="higher" if unit == "%" else None)
 
 
 main()

@@ -12,11 +12,11 @@ import subprocess
 import sys
 import time
 
+from measuring import BUILD, FOLDER, SONDE, row
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from process_memory import anonymous_bytes  # noqa: E402
 
-BUILD, SONDE = os.environ["SONDE_BUILD"], os.environ["SONDE"]
-FOLDER = pathlib.Path(os.environ["SONDE_BENCH_DIR"])
 SHARED = pathlib.Path(os.environ.get("SONDE_SHARED",
                                      pathlib.Path(__file__).resolve().parents[3] / "shared"))
 HELPER = f"{BUILD}/tests/programs/kineto_json"
@@ -39,10 +39,6 @@ def measure(command):
     if process.returncode != 0:
         raise SystemExit(f"{command[0]} {command[1]} ended with {process.returncode}")
     return time.monotonic() - started, usage.ru_utime + usage.ru_stime, peak
-
-
-def row(name, value, unit, **more):
-    print(json.dumps({"name": name, "value": value, "unit": unit, **more}))
 
 
 def bench(label, path):

@@ -8,9 +8,8 @@ import statistics
 import subprocess
 import time
 
-BUILD = os.environ["SONDE_BUILD"]
-SONDE = os.environ["SONDE"]
-FOLDER = os.environ["SONDE_BENCH_DIR"]
+from measuring import BUILD, FOLDER, SONDE, row
+
 PAIRS = "1000000"
 RUNS = 3
 
@@ -27,8 +26,7 @@ def pair_ns(command):
 def report(name, values, **more):
     values = [value for value in values if value is not None]
     if values:
-        row = {"name": name, "value": statistics.median(values), "unit": "ns CPU", **more}
-        print(json.dumps(row), flush=True)
+        row(name, statistics.median(values), "ns CPU", **more)
 
 
 def measure_sonde():
@@ -41,9 +39,8 @@ def measure_sonde():
                     values.append(pair_ns([SONDE, "record", "-q", "--clock", clock, "-o", "b.rpd", "--",
                                            f"{BUILD}/tests/programs/bench_markers", threads, PAIRS,
                                            text]))
-                    for name in os.listdir(FOLDER):
-                        if name.endswith(".rpd"):
-                            os.remove(os.path.join(FOLDER, name))
+                    for trace in FOLDER.glob("*.rpd"):
+                        trace.unlink()
                 report(f"marker pair, {clock} stamps, {threads} threads, {text} text", values,
                        goal=goal, versus=f"LTTng-UST pair, {threads} threads, {text} text")
     report("marker pair, not recorded",
@@ -54,7 +51,7 @@ class Lttng:
     """A session daemon and a tracing session of our own, ended by pid."""
 
     def __init__(self):
-        self.environment = {**os.environ, "LTTNG_HOME": FOLDER, "HOME": FOLDER}
+        self.environment = {**os.environ, "LTTNG_HOME": str(FOLDER), "HOME": str(FOLDER)}
         self.daemon = subprocess.Popen(["lttng-sessiond", "--no-kernel"], env=self.environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1)

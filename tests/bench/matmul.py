@@ -3,28 +3,20 @@
 from machine code on one core and on two. HIP's thread that waits takes a core of its own, unless the program
 tells it to block: both are measured."""
 import json
-import os
-import resource
 import statistics
 import subprocess
-import sys
 
-BUILD = os.environ["SONDE_BUILD"]
-SOFTGPU = f"{BUILD}/bin/softgpu"
+from measuring import BUILD, SOFTGPU, need_softgpu, row, timed
+
 PROGRAMS = {"isa": f"{BUILD}/examples/matmul/hip/matmul_hip", "host": f"{BUILD}/softgpu/tests/kernels/hip/matmul_host"}
 PRODUCT = f"{BUILD}/tests/softgpu/product"
 ROUNDS = 5
-if not all(map(os.path.exists, (SOFTGPU, PRODUCT, *PROGRAMS.values()))):
-    print("no software GPU in this build", file=sys.stderr)
-    sys.exit(0)
+need_softgpu(PRODUCT, *PROGRAMS.values())
 
 
 def cpu_ms(engine, side):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([SOFTGPU, "--engine", engine, "--threads", "1", "--", PROGRAMS[engine],
-                    "--m", side, "--k", side, "--n", side], check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return 1000 * timed(SOFTGPU, "--engine", engine, "--threads", "1", "--", PROGRAMS[engine],
+                        "--m", side, "--k", side, "--n", side).cpu_s
 
 
 def taken_ms(engine):
@@ -43,12 +35,8 @@ def two_cores_to_one(how):
     return statistics.median(rounds)
 
 
-def say(name, value, unit, **more):
-    print(json.dumps({"name": name, "value": value, "unit": unit, **more}), flush=True)
-
-
 TITLE = "product of 256 x 256 through HIP"
-say(f"{TITLE}, host code, 1 core", taken_ms("host"), "ms CPU")
-say(f"{TITLE}, machine code, 1 core", taken_ms("isa"), "ms CPU", versus=f"{TITLE}, host code, 1 core")
-say(f"{TITLE}, machine code, 2 cores to 1, HIP told to block", two_cores_to_one("block"), "times", better="higher", goal=1.6)
-say(f"{TITLE}, machine code, 2 cores to 1, HIP's thread spins", two_cores_to_one("spin"), "times", better="higher")
+row(f"{TITLE}, host code, 1 core", taken_ms("host"), "ms CPU")
+row(f"{TITLE}, machine code, 1 core", taken_ms("isa"), "ms CPU", versus=f"{TITLE}, host code, 1 core")
+row(f"{TITLE}, machine code, 2 cores to 1, HIP told to block", two_cores_to_one("block"), "times", better="higher", goal=1.6)
+row(f"{TITLE}, machine code, 2 cores to 1, HIP's thread spins", two_cores_to_one("spin"), "times", better="higher")

@@ -3,13 +3,10 @@
 and as the .rpd that it becomes. What an event costs is the difference to a trace of a tenth: nothing is
 the goal of those that read a row at a time."""
 # runs: 1
-import json
-import os
-import pathlib
 import subprocess
 
-BUILD, SONDE = os.environ["SONDE_BUILD"], os.environ["SONDE"]
-FOLDER = pathlib.Path(os.environ["SONDE_BENCH_DIR"])
+from measuring import BUILD, FOLDER, SONDE, row, timed
+
 HELPER = f"{BUILD}/tests/programs/kineto_json"
 FEW, MANY = 100_000, 1_000_000
 ASK = ("api", "breakdown", "busy", "check", "collectives", "copies", "counters", "critical-path",
@@ -25,17 +22,10 @@ CONSTANT = {"query, every call": 2.0, "query, every call and its text": 2.0, "im
             "info": 2.0}
 
 
-def row(name, value, unit, **more):
-    print(json.dumps({"name": name, "value": value, "unit": unit, **more}))
-
-
 def peak_mb(*words):
     """MB, or None if the command has nothing to say of this trace."""
-    process = subprocess.Popen([SONDE, *map(str, words)], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, cwd=FOLDER)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_maxrss / 1024 if process.returncode in (0, 1) else None
+    taken = timed(SONDE, *words, check=False)
+    return taken.peak_mb if taken.status in (0, 1) else None
 
 
 def commands(trace, rpd):
@@ -74,5 +64,4 @@ for name, memory in many.items():
         continue
     row(f"{name}: memory", memory, "MB")
     each = (memory - few[name]) * (1 << 20) / (MANY - FEW)
-    goal = {"goal": CONSTANT[name]} if name in CONSTANT else {}
-    row(f"{name}: memory of an event", each, "B", **goal)
+    row(f"{name}: memory of an event", each, "B", goal=CONSTANT.get(name))

@@ -3,15 +3,12 @@
 """What reading metrics costs the recorder: CPU time of the recorder itself with and without them,
 while the traced program sleeps, and what the ticks count of themselves."""
 
-import json
-import os
 import re
-import resource
 import sqlite3
-import subprocess
-from pathlib import Path
 
-TRACE = Path(os.environ["SONDE_BENCH_DIR"]) / "t.rpd"
+from measuring import FOLDER, SONDE, row, timed
+
+TRACE = FOLDER / "t.rpd"
 SECONDS, ROUNDS = 5, 3
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
@@ -19,11 +16,7 @@ UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 def record(*options):
     """CPU seconds of the recorder (the program's, some ms, included)."""
     TRACE.unlink(missing_ok=True)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([os.environ["SONDE"], "record", "-q", *options, "-o", TRACE, "--", "sleep",
-                    str(SECONDS)], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return timed(SONDE, "record", "-q", *options, "-o", TRACE, "--", "sleep", SECONDS).cpu_s
 
 
 def counted():
@@ -46,10 +39,8 @@ def main():
                 key = "ticks at " + hz
                 least[key] = min(cost / ticks, least.get(key, 1e9))
     for hz, goal in (("10", 0.5), ("100", 5)):
-        print(json.dumps({
-            "name": f"metrics at {hz} Hz", "value": round(100 * (least[hz] - least["off"]) / SECONDS, 3),
-            "unit": "% of a core", "goal": goal,
-            "note": f"one process; {1e6 * least['ticks at ' + hz]:.0f} us a tick by its own count"}))
+        row(f"metrics at {hz} Hz", round(100 * (least[hz] - least["off"]) / SECONDS, 3), "% of a core", goal=goal,
+            note=f"one process; {1e6 * least['ticks at ' + hz]:.0f} us a tick by its own count")
 
 
 main()

@@ -4,14 +4,14 @@
 so that the start and the end of the recording itself do not count. The shell stays on one CPU, so
 that it is not measured how it goes from one to the other."""
 
-import json
 import os
 import re
 import subprocess
 import time
-from pathlib import Path
 
-TRACE = Path(os.environ["SONDE_BENCH_DIR"]) / "t.rpd"
+from measuring import FOLDER, SONDE, row
+
+TRACE = FOLDER / "t.rpd"
 TIMES = TRACE.with_name("times")
 FEW, MANY, ROUNDS = 50, 350, 5
 CPU = str(min(os.sched_getaffinity(0)))
@@ -29,7 +29,7 @@ def run(count, *recorder):
 
 
 def main():
-    ways = {"alone": (), "recorded": (os.environ["SONDE"], "record", "-q", "-o", TRACE, "--")}
+    ways = {"alone": (), "recorded": (SONDE, "record", "-q", "-o", TRACE, "--")}
     each = {}  # least of the rounds, wall and CPU time of one process in ms
     for _ in range(ROUNDS):  # in turn, so that all have the same neighbours
         for way, recorder in ways.items():
@@ -37,11 +37,8 @@ def main():
             took = [(more - less) / (MANY - FEW) for less, more in zip(few, many)]
             each[way] = list(map(min, took, each.get(way, took)))
     for alone, recorded, name in zip(each["alone"], each["recorded"], ("wall time", "CPU time of its own")):
-        print(json.dumps({
-            "name": f"short process, {name} more", "value": round(recorded - alone, 3), "unit": "ms",
-            "goal": 0.5, "better": "lower",
-            "note": f"{alone:.2f} ms alone, {recorded:.2f} ms recorded, "
-                    f"{recorded / max(alone, 1e-9):.2f} times"}))
+        row(f"short process, {name} more", round(recorded - alone, 3), "ms", goal=0.5,
+            note=f"{alone:.2f} ms alone, {recorded:.2f} ms recorded, {recorded / max(alone, 1e-9):.2f} times")
 
 
 main()

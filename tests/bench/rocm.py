@@ -9,19 +9,16 @@ import os
 import re
 import statistics
 import subprocess
-import sys
 import time
 
-BUILD, SONDE = os.environ["SONDE_BUILD"], os.environ["SONDE"]
-SOFTGPU = f"{BUILD}/bin/softgpu"
+from measuring import BUILD, SOFTGPU, SONDE, need_softgpu, row
+
 STORM = f"{BUILD}/tests/programs/hip_storm"
 TOOL = f"{BUILD}/tests/fakes/libminimal_tool.so"
 BUSY = f"{BUILD}/tests/softgpu/busy"
 ROUNDS = 5
 WHICH = {"best_ns": ", best burst", "median_ns": ", median round"}
-if not all(map(os.path.exists, (SOFTGPU, STORM, BUSY, TOOL))):
-    print("no software GPU in this build", file=sys.stderr)
-    sys.exit(0)
+need_softgpu(STORM, BUSY, TOOL)
 
 
 def run(how, mode, count):
@@ -39,10 +36,6 @@ def run(how, mode, count):
     return json.loads(done.stdout)
 
 
-def say(name, value, unit, **more):
-    print(json.dumps({"name": name, "value": value, "unit": unit, **more}), flush=True)
-
-
 def report(title, mode, count, keys, added=None, ratio=None, tool=True):
     """`added` and `ratio`: the goals for what tracing adds, in ns, and for traced to untraced."""
     ways = ("untraced", "traced") + (("minimal tool",) if tool else ())
@@ -56,14 +49,12 @@ def report(title, mode, count, keys, added=None, ratio=None, tool=True):
         medians = {how: statistics.median(value[key] for value in values)
                    for how, values in found.items()}
         plain = medians["untraced"]
-        say(f"{name}, untraced", plain, unit)
+        row(f"{name}, untraced", plain, unit)
         for how in ways[1:]:
-            say(f"{name}, {how}", medians[how], unit, versus=f"{name}, untraced")
+            row(f"{name}, {how}", medians[how], unit, versus=f"{name}, untraced")
         for how in ways[1:]:
-            goal = {"goal": ratio} if ratio and how == "traced" else {}
-            say(f"{name}, {how} to untraced", medians[how] / plain, "times", **goal)
-        goal = {"goal": added} if added else {}
-        say(f"{name}, added", medians["traced"] - plain, unit, **goal)
+            row(f"{name}, {how} to untraced", medians[how] / plain, "times", goal=ratio if how == "traced" else None)
+        row(f"{name}, added", medians["traced"] - plain, unit, goal=added)
 
 
 def page_us(megabytes=64):
@@ -82,8 +73,7 @@ report("HIP launch", "bursts", 50_000, ("each_ns", "best_ns"), ratio=1.5)
 report("HIP launch and sync", "sync", 1_000, ("wall_ns",))
 report("HIP launch in a realistic loop", "loop", 10_000, ("median_ns", "each_ns"), added=1000)
 report("hipGetDevice", "cheap", 2_000_000, ("each_ns", "best_ns"), added=80, ratio=3.8, tool=False)
-say("a fresh page of a file, bare loop", page_us(), "us CPU")
-
+row("a fresh page of a file, bare loop", page_us(), "us CPU")
 
 
 def report_rest():
@@ -97,12 +87,12 @@ def report_rest():
     starts = [op["start_ns"] for op in kernels]
     late_us = [(min(start for start in starts if start >= launched) - launched) / 1000
                for launched in rest["launched_ns"]]
-    say("software GPU at rest", rest["cpu_percent"], "% of a core", goal=2)
-    say("software GPU: start of the first launch after rest", statistics.median(late_us), "us wall",
+    row("software GPU at rest", rest["cpu_percent"], "% of a core", goal=2)
+    row("software GPU: start of the first launch after rest", statistics.median(late_us), "us wall",
         goal=200)
-    say("software GPU: launch and sync, best", rest["launch_us"], "us wall")
-    say("software GPU: first launch and sync after rest, best", rest["rested_launch_us"], "us wall")
-    say("two threads that wake one another after rest, best", rest["echo_us"], "us wall")
+    row("software GPU: launch and sync, best", rest["launch_us"], "us wall")
+    row("software GPU: first launch and sync after rest, best", rest["rested_launch_us"], "us wall")
+    row("two threads that wake one another after rest, best", rest["echo_us"], "us wall")
 
 
 report_rest()

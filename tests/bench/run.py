@@ -4,7 +4,7 @@
 With --against DIR each run is made with both builds in turn, so that both have the same neighbours,
 and the table compares them: what costs more now than with an older build?
 
-Every built program of *.cpp and every script *.py but this one is a measurement; README.md says
+Every built program of *.cpp and every script *.py but three is a measurement; README.md says
 what it prints. Exit status: 1 if one failed to run; a missed goal is shown, not an error.
 """
 
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+NOT_MEASUREMENTS = ("run.py", "bench_test.py", "measuring.py")
 KEYS = {"name", "value", "unit", "goal", "better", "note", "versus"}
 
 
@@ -102,7 +103,7 @@ def comparison(rows, others):
 def measurements(build, arguments):
     """(name, command, runs); a line "// runs: N" or "# runs: N" in the source overrides --runs."""
     for source in sorted(FOLDER.glob("*")):
-        if source.suffix not in (".cpp", ".c", ".py") or source.name in ("run.py", "bench_test.py"):
+        if source.suffix not in (".cpp", ".c", ".py") or source.name in NOT_MEASUREMENTS:
             continue
         if not re.search(arguments.filter, source.stem):
             continue

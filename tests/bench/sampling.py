@@ -4,13 +4,11 @@
 sampler itself counts, for Python with sixteen frames. The first samples of a process open its events
 and files, which says nothing about a longer one, so work of two lengths tells the two costs apart."""
 
-import json
-import os
 import sqlite3
 import subprocess
-from pathlib import Path
 
-FOLDER = Path(os.environ["SONDE_BENCH_DIR"])
+from measuring import FOLDER, SONDE, row
+
 WORK = FOLDER / "work.py"
 ROUNDS = 8
 SHORT, LONG = 5_000_000, 40_000_000
@@ -33,7 +31,7 @@ def seconds(hz, length=LONG):
     """CPU seconds of the work, and its trace."""
     trace = FOLDER / "t.rpd"
     trace.unlink(missing_ok=True)
-    run = subprocess.run([os.environ["SONDE"], "record", "-q", "--sample", hz, "-o", trace, "--",
+    run = subprocess.run([SONDE, "record", "-q", "--sample", hz, "-o", trace, "--",
                           "/usr/bin/python3", WORK, str(length)],
                          capture_output=True, text=True, check=True)
     return float(run.stdout), trace
@@ -44,10 +42,6 @@ def counted(trace):
         return database.execute(
             "SELECT samples, cost_ns * 1.0 / samples, cost_percentage, hz FROM sonde_sampling"
         ).fetchone()
-
-
-def row(name, value, unit, **more):
-    print(json.dumps({"name": name, "value": round(value, 3), "unit": unit, **more}))
 
 
 def costs(hz, long_ones):

@@ -14,16 +14,12 @@ import sys
 import threading
 import time
 
-BUILD, SONDE = os.environ["SONDE_BUILD"], os.environ["SONDE"]
-FOLDER = pathlib.Path(os.environ["SONDE_BENCH_DIR"])
+from measuring import BUILD, FOLDER, SONDE, cpu_seconds, make_cold, row
+
 os.environ["XDG_CACHE_HOME"] = str(FOLDER / "cache")
 EVENTS = [int(word) for word in os.environ.get("SONDE_SERVE_EVENTS", "1000000,10000000").split(",")]
 CLIENTS, TILES, LANES = 4, 250, 8
 IDLE_SECONDS = 10
-
-
-def row(name, value, unit, **more):
-    print(json.dumps({"name": f"sonde serve, {name}", "value": round(value, 3), "unit": unit, **more}), flush=True)
 
 
 class Served:
@@ -78,18 +74,11 @@ class Served:
         return int(re.search(r"^Anonymous:\s+(\d+) kB", text, re.M).group(1)) / 1024
 
     def cpu_s(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process.pid)
 
     def end(self):
         self.process.terminate()
         self.process.wait()
-
-
-def make_cold(path):
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def tile_times(server):
@@ -121,7 +110,7 @@ def tile_times(server):
 
 
 def measure(events):
-    label = f"{events / 1e6:g} M events"
+    label = f"sonde serve, {events / 1e6:g} M events"
     path = FOLDER / f"{events}.rpd"
     if not path.exists():
         subprocess.run([f"{BUILD}/tests/bench/export_bench", str(events), "1", str(path)], check=True,

@@ -10,7 +10,8 @@ import statistics
 import subprocess
 import sys
 
-SONDE = os.environ["SONDE"]
+from measuring import SONDE, row
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ["/usr/bin/python3", str(ROOT / "tests/programs/torch_cost.py"),
         str(ROOT / "examples/cifar")]
@@ -33,10 +34,6 @@ def measure(options):
                    statistics.median(off for _, off in found)) for name, found in pairs.items()}
 
 
-def say(name, value, unit, **more):
-    print(json.dumps({"name": name, "value": value, "unit": unit, **more}), flush=True)
-
-
 if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode != 0:
     print("no PyTorch here", file=sys.stderr)
     sys.exit(0)
@@ -45,9 +42,7 @@ for options, title, operator_goal, step_goal in (
         (["--torch", "python"], "through Python", None, None)):
     found = measure(options)
     added, _ = found["operator_ns"]
-    say(f"PyTorch operator, {title}: added", added, "ns CPU",
-        **({"goal": operator_goal} if operator_goal else {}))
+    row(f"PyTorch operator, {title}: added", added, "ns CPU", goal=operator_goal)
     added, step = found["step_ms"]
-    say(f"PyTorch training step, {title}: added", added / step * 100, "% CPU",
-        **({"goal": step_goal} if step_goal else {}))
-    say(f"PyTorch training step, {title}: unrecorded", step, "ms CPU")
+    row(f"PyTorch training step, {title}: added", added / step * 100, "% CPU", goal=step_goal)
+    row(f"PyTorch training step, {title}: unrecorded", step, "ms CPU")
