@@ -225,6 +225,11 @@ def trace_of(calls, rng):
 
 
 class Test(ToolCase):
+    def write(self, trace):
+        path = self.folder / "t.json"
+        path.write_text(json.dumps(trace))
+        return path
+
     def both_forms(self, path):
         imported = self.folder / "imported.rpd"
         self.run_sonde("import", path, "-o", imported)
@@ -234,8 +239,7 @@ class Test(ToolCase):
         rng = random.Random(20)
         calls = [maker(rng) for maker in MAKERS for _ in range(12)]
         trace, durations = trace_of(calls, rng)
-        path = self.folder / "t.json"
-        path.write_text(json.dumps(trace))
+        path = self.write(trace)
         expected = {}
         for call, ns in zip(calls, durations):
             row = expected.setdefault((call.name, call.flops, call.bytes), [0, 0])
@@ -263,8 +267,7 @@ class Test(ToolCase):
     def test_every_form(self):
         rng = random.Random(3)
         trace, _ = trace_of([product(rng)], rng)
-        path = self.folder / "t.json"
-        path.write_text(json.dumps(trace))
+        path = self.write(trace)
         for form in ("text", "csv", "json", "markdown", "html"):
             self.assertIn("aten::bmm", self.run_sonde("perf", path, "--format", form).stdout)
         page = self.run_sonde("perf", path, "--format", "html").stdout
@@ -276,8 +279,7 @@ class Test(ToolCase):
     def test_peaks_of_a_file(self):
         rng = random.Random(4)
         trace, durations = trace_of([addmm(rng)], rng)
-        path = self.folder / "t.json"
-        path.write_text(json.dumps(trace))
+        path = self.write(trace)
         (self.folder / "peaks").write_text('[[gpu]]\nname = "mine"\nmatch = "MI210"\n'
                                            "bandwidth = 100\nfp32 = 1\n")
         row = self.ask("perf", path, "--peaks", self.folder / "peaks")["perf"][0]

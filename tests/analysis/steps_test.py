@@ -5,21 +5,18 @@ the last end of these, and how long none of them ran: nothing at all, or work of
 
     steps_test.py --sonde PATH
 
-Traces come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
-import argparse
+Traces come from SONDE_SHARED (default ../shared beside the project); skipped without."""
 import gzip
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 from decimal import Decimal
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tool_case import SHARED, ToolCase, main  # noqa: E402
+
 TRACES = {"nccl_data": "ProfilerStep#", "vllm_decode_graph": "execute_", "mi300_qwen_0.5b": "ProfilerStep#"}
-SKIPPED = 77
 
 
 def times_ns(event):
@@ -55,27 +52,20 @@ def idle_ns(ops):
     return idle
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sonde", required=True)
-    sonde = parser.parse_args().sonde
-    paths = {name: SHARED / "data" / "kineto" / f"{name}.json.gz" for name in TRACES}
-    if not all(path.exists() for path in paths.values()):
-        print("no traces in", SHARED)
-        return SKIPPED
-    count, problems = 0, []
-    for name, prefix in TRACES.items():
-        made = subprocess.run([sonde, "breakdown", str(paths[name]), "--per", "step", "--format", "json"], capture_output=True, text=True, check=True)
-        is_ = {row["step"]: (row["total_ns"], row["idle_ns"] + row["other_steps_ns"])
-               for row in json.loads(made.stdout)["breakdown"]}
-        should = {step: (max(end for _, end in ops) - min(ops)[0], idle_ns(ops))
-                  for step, ops in launched_by_steps(paths[name], prefix).items()}
-        count += len(should)
-        if is_ != should or not should:
-            problems.append(f"{name}: total and idle are {is_}, not {should}")
-    print("\n".join(problems) or f"{count} steps have what they launched")
-    return 1 if problems else 0
+class Steps(ToolCase):
+    def test_what_each_launched(self):
+        for name, prefix in TRACES.items():
+            path = SHARED / "data" / "kineto" / f"{name}.json.gz"
+            if not path.exists():
+                self.skipTest(f"no {path}")
+            found = {row["step"]: (row["total_ns"], row["idle_ns"] + row["other_steps_ns"])
+                     for row in self.ask("breakdown", path, "--per", "step")["breakdown"]}
+            expected = {step: (max(end for _, end in ops) - min(ops)[0], idle_ns(ops))
+                        for step, ops in launched_by_steps(path, prefix).items()}
+            with self.subTest(name):
+                self.assertEqual(found, expected)
+                self.assertTrue(expected)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -36,8 +36,7 @@ def make_good(path):
     for i in range(200):
         api = fixture.api(1000 * i, 1000 * i + 300, f"call{i % 7}", args=f"x = {i}")
         fixture.op(1000 * i + 100, 1000 * i + 900, f"kernel{i % 5}", apis=(api,))
-    fixture.database.commit()
-    fixture.database.close()
+    fixture.close()
 
 
 NEEDED = {"trim": ["--from", "10%"]}  # options without which a command is wrong usage

@@ -76,8 +76,6 @@ class Fixture:
                               (api, size, to_gpu, from_gpu))
 
     def op_counter(self, op, name, value):
-        self.database.execute("CREATE TABLE IF NOT EXISTS rocpd_counter (id integer PRIMARY KEY, "
-                              "value real, op_id integer, name_id integer)")
         self.database.execute("INSERT INTO rocpd_counter (value, op_id, name_id) VALUES (?,?,?)",
                               (value, op, self.string(name)))
 

@@ -225,8 +225,7 @@ def make_trace(path, begin=5_000, steps=3, step_ns=100_000, metrics=True):
                 ("gpu", 0, "power_w", begin, begin + 9, "nonsense")]
         fixture.database.executemany("INSERT INTO rocpd_monitor(deviceType, deviceId, monitorType, start, end, value) "
                                      "VALUES (?,?,?,?,?,?)", rows)
-    fixture.database.commit()
-    fixture.database.close()
+    fixture.close()
 
 
 class Packed(unittest.TestCase):
@@ -238,8 +237,7 @@ class Packed(unittest.TestCase):
             call = fixture.api(1000, 2000, "hipGraphLaunch")
             for i in range(6):
                 fixture.op(3000 + 500 * i, 4000 + 500 * i, f"kernel{i}", queue=i % 3, apis=(call,))
-            fixture.database.commit()
-            fixture.database.close()
+            fixture.close()
             with Server(SONDE, path) as server:
                 tracks = answer(server, "/api/tracks", trace=0)["tracks"]
                 queues = [track for track in tracks if track["kind"] == "queue"]
@@ -357,8 +355,7 @@ class Reading(unittest.TestCase):
         fixture.database.executemany(
             "INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) VALUES (?,0,0,?,?,?,?)",
             ((i % 2, 1000 * i, 1000 * i + 700, name, kind) for i in range(count)))
-        fixture.database.commit()
-        fixture.database.close()
+        fixture.close()
 
     def add(self, start):
         database = sqlite3.connect(self.trace)

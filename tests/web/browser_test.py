@@ -468,8 +468,7 @@ class Hostile(WithBrowser):
         for i in range(30):
             api = fixture.api(10000 * i, 10000 * i + 5000, HOSTILE, args=HOSTILE, domain=HOSTILE)
             fixture.op(10000 * i + 6000, 10000 * i + 9000, HOSTILE, kind=HOSTILE, apis=(api,))
-        fixture.database.commit()
-        fixture.database.close()
+        fixture.close()
         browser = self.open(trace, dark=True)
         for tab in ("kernels", "idle", "api", "launches"):
             browser.find(f"#tab-{tab}").click()

@@ -39,8 +39,7 @@ def make_trace(path):
         names = {3: "<img src=x onerror=alert(1)>", 7: "void space::scale<float, 4>(float*, int)"}
         name = names.get(i, f"kernel{i % 5}")
         fixture.op(1000 * i + 400, 1000 * i + 900, name, apis=(api,))
-    fixture.database.commit()
-    fixture.database.close()
+    fixture.close()
 
 
 class Folder(unittest.TestCase):
