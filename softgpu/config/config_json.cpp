@@ -1,11 +1,14 @@
 #include "config/config_json.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
+#include "base/number.h"
 #include "base/strings.h"
 #include "config/models.h"
 
@@ -18,6 +21,8 @@ using sonde::make_error;
 using sonde::Result;
 using sonde::Status;
 
+constexpr uint32_t kFirstBus = 0xc5;
+
 constexpr std::pair<FaultKind, std::string_view> kFaultKinds[] = {
     {FaultKind::kMemoryFault, "memory-fault"},
     {FaultKind::kIllegalInstruction, "illegal-instruction"},
@@ -29,23 +34,6 @@ constexpr std::pair<FaultKind, std::string_view> kFaultKinds[] = {
     {FaultKind::kDeviceLost, "device-lost"},
 };
 
-Result<FaultKind> parse_fault_kind(std::string_view text) {
-  std::string known;
-  for (const auto& [kind, name] : kFaultKinds) {
-    if (name == text) return kind;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  return make_error(ErrorCode::kInvalidArgument, "unknown fault '" + std::string(text) + "'", {},
-                    "known: " + known);
-}
-
-std::string_view fault_name(FaultKind kind) {
-  for (const auto& [each, name] : kFaultKinds) {
-    if (each == kind) return name;
-  }
-  return "?";
-}
-
 constexpr std::pair<EngineChoice, std::string_view> kEngines[] = {
     {EngineChoice::kAuto, "auto"},
     {EngineChoice::kHost, "host"},
@@ -53,14 +41,32 @@ constexpr std::pair<EngineChoice, std::string_view> kEngines[] = {
     {EngineChoice::kNone, "none"},
 };
 
-std::string_view engine_name(EngineChoice engine) {
-  for (const auto& [each, name] : kEngines) {
-    if (each == engine) return name;
+template <class Value>
+using Names = std::span<const std::pair<Value, std::string_view>>;
+
+template <class Value>
+Result<Value> value_named(Names<Value> names, std::string_view text, const std::string& what) {
+  std::string known;
+  for (const auto& [value, name] : names) {
+    if (name == text) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name);
   }
-  return "?";
+  return make_error(ErrorCode::kInvalidArgument, "unknown " + what + " '" + std::string(text) + "'",
+                    {}, "known: " + known);
 }
 
-// Reads the members of an object. Every read marks its key as known; done() reports the others.
+Result<FaultKind> parse_fault_kind(std::string_view text) {
+  return value_named<FaultKind>(kFaultKinds, text, "fault");
+}
+
+// The name of a value that has one.
+template <class Value>
+std::string_view name_of(Names<Value> names, Value value) {
+  const auto has_it = [&](const auto& entry) { return entry.first == value; };
+  return std::find_if(names.begin(), names.end(), has_it)->second;
+}
+
+// Reads the members of an object. Every read marks its key as known; finish() reports the others.
 // After the first error, later reads do nothing.
 class Reader {
  public:
@@ -68,36 +74,32 @@ class Reader {
     if (!object_.is_object()) fail("must be an object", "");
   }
 
-  const Json* find(const char* key) {
-    known_.insert(key);
-    if (failed() || !object_.contains(key)) return nullptr;
-    return &object_[key];
-  }
-
-  void text(const char* key, std::string& out) {
+  void field(const char* key, std::string& out) {
     const Json* value = find(key);
     if (value == nullptr) return;
     if (!value->is_string()) return fail("must be a string", key);
     out = value->get<std::string>();
   }
 
-  void flag(const char* key, bool& out) {
+  void field(const char* key, bool& out) {
     const Json* value = find(key);
     if (value == nullptr) return;
     if (!value->is_boolean()) return fail("must be true or false", key);
     out = value->get<bool>();
   }
 
-  void real(const char* key, double& out) {
+  void field(const char* key, double& out, int least = 0) {
     const Json* value = find(key);
     if (value == nullptr) return;
-    if (!value->is_number() || value->get<double>() < 0) return fail("must be a number >= 0", key);
+    if (!value->is_number() || value->get<double>() < least) {
+      return fail("must be a number >= " + std::to_string(least), key);
+    }
     out = value->get<double>();
   }
 
   // A number, or a text "0x1000" or "16G", which JSON numbers cannot express.
   template <typename T>
-  void integer(const char* key, T& out, int64_t least, uint64_t most) {
+  void field(const char* key, T& out, int64_t least, uint64_t most) {
     const Json* value = find(key);
     if (value == nullptr) return;
     const std::string range = std::to_string(least) + " to " + std::to_string(most);
@@ -115,152 +117,173 @@ class Reader {
     }
   }
 
+  template <class Value>
+  void choice(const char* key, Value& out, Names<Value> names, const std::string& what) {
+    std::string text(name_of(names, out));
+    field(key, text);
+    const auto named = value_named(names, text, what);
+    if (!named) return fail(named.error().to_line(), key);
+    out = *named;
+  }
+
+  template <class Value>
+  void object(const char* key, Value& out) {
+    const Json* value = find(key);
+    if (value != nullptr) within(*value, key, [&](Reader& inner) { members(inner, out); });
+  }
+
+  // Each object of a list, if there is one: read(Reader&).
+  template <class Read>
+  void list(const char* key, Read read) {
+    const Json* values = find(key);
+    if (values == nullptr) return;
+    if (!values->is_array()) return fail("must be a list", key);
+    for (size_t i = 0; i < values->size(); ++i) {
+      within((*values)[i], key + ("[" + std::to_string(i) + "]"), read);
+    }
+  }
+
   void fail(std::string message, std::string_view key) {
-    if (failed()) return;
-    error_ = std::move(message);
-    error_place_ = place_ + (key.empty() || place_.empty() ? "" : ".") + std::string(key);
+    if (!failed()) error_ = place_of(key) + " " + std::move(message);
   }
   bool failed() const { return !error_.empty(); }
 
-  Status done(std::string_view file) {
-    if (!failed()) {
-      for (const auto& item : object_.items()) {
-        if (known_.contains(item.key())) continue;
-        std::string hint = "known:";
-        for (const std::string& key : known_) hint += " " + key;
-        fail("unknown key (" + hint + ")", item.key());
-      }
+  // What is wrong, and where; empty if nothing is.
+  const std::string& finish() {
+    for (const auto& item : object_.items()) {
+      if (failed() || known_.contains(item.key())) continue;
+      std::string hint = "known:";
+      for (const std::string& key : known_) hint += " " + key;
+      fail("unknown key (" + hint + ")", item.key());
     }
-    if (!failed()) return sonde::ok_status();
-    return make_error(ErrorCode::kBadData, error_place_ + " " + error_, std::string(file));
+    return error_;
   }
 
  private:
-  static std::optional<uint64_t> parse_number(const std::string& text) {
+  const Json* find(const char* key) {
+    known_.insert(key);
+    if (failed() || !object_.contains(key)) return nullptr;
+    return &object_[key];
+  }
+
+  template <class Read>
+  void within(const Json& value, std::string_view key, Read read) {
+    Reader inner(value, place_of(key));
+    read(inner);
+    if (!failed()) error_ = inner.finish();
+  }
+
+  std::string place_of(std::string_view key) const {
+    return place_ + (key.empty() || place_.empty() ? "" : ".") + std::string(key);
+  }
+
+  static std::optional<uint64_t> parse_number(std::string_view text) {
     if (!text.starts_with("0x")) return sonde::parse_size(text);
-    char* end = nullptr;
-    errno = 0;
-    const uint64_t value = std::strtoull(text.c_str(), &end, 16);
-    if (errno != 0 || *end != 0 || text.size() == 2) return std::nullopt;
-    return value;
+    return sonde::number_in<uint64_t>(text.substr(2), 16);
   }
 
   const Json& object_;
-  std::string place_, error_, error_place_;
+  std::string place_, error_;
   std::set<std::string> known_;
 };
 
 constexpr uint64_t kAnyU32 = UINT32_MAX, kAnyI64 = INT64_MAX;
 
-Status read_clock(const Json& json, const std::string& place, std::string_view file,
-                  ClockConfig& clock) {
-  Reader reader(json, place);
-  reader.integer("rate_hz", clock.rate_hz, 1'000'000, 10'000'000'000);
-  reader.integer("offset_ticks", clock.offset_ticks, INT64_MIN, kAnyI64);
-  reader.integer("drift_ppb", clock.drift_ppb, -10'000'000, 10'000'000);
-  return reader.done(file);
+// The members of each structure, for a Reader and for a Writer.
+template <class Object>
+void members(Object& json, ClockConfig& clock) {
+  json.field("rate_hz", clock.rate_hz, 1'000'000, 10'000'000'000);
+  json.field("offset_ticks", clock.offset_ticks, INT64_MIN, kAnyI64);
+  json.field("drift_ppb", clock.drift_ppb, -10'000'000, 10'000'000);
 }
 
-Status read_time(const Json& json, const std::string& place, std::string_view file,
-                 TimeModel& time) {
-  Reader reader(json, place);
-  reader.flag("real_time", time.real_time);
-  reader.integer("kernel_base_ns", time.kernel_base_ns, 0, kAnyI64);
-  reader.real("kernel_item_ns", time.kernel_item_ns);
-  reader.real("copy_bytes_per_s", time.copy_bytes_per_s);
-  if (time.copy_bytes_per_s < 1) reader.fail("must be at least 1", "copy_bytes_per_s");
-  reader.integer("copy_base_ns", time.copy_base_ns, 0, kAnyI64);
-  return reader.done(file);
+template <class Object>
+void members(Object& json, TimeModel& time) {
+  json.field("real_time", time.real_time);
+  json.field("kernel_base_ns", time.kernel_base_ns, 0, kAnyI64);
+  json.field("kernel_item_ns", time.kernel_item_ns);
+  json.field("copy_bytes_per_s", time.copy_bytes_per_s, 1);
+  json.field("copy_base_ns", time.copy_base_ns, 0, kAnyI64);
 }
 
-Result<GpuConfig> read_gpu(const Json& json, const std::string& place, std::string_view file,
-                           uint32_t& count) {
-  Reader reader(json, place);
+template <class Object>
+void members(Object& json, GpuConfig& gpu) {
+  json.field("model", gpu.model);
+  json.field("name", gpu.name);
+  json.field("device_id", gpu.device_id, 1, 0xffff);
+  json.field("revision", gpu.revision, 0, 0xff);
+  json.field("compute_units", gpu.compute_units, 1, 1024);
+  json.field("vram_bytes", gpu.vram_bytes, 64 << 20, uint64_t{1} << 42);
+  json.field("shader_clock_mhz", gpu.shader_clock_mhz, 1, kAnyU32);
+  json.field("memory_clock_mhz", gpu.memory_clock_mhz, 1, kAnyU32);
+  json.field("pci_domain", gpu.pci_domain, 0, 0xffff);
+  json.field("pci_bus", gpu.pci_bus, 0, 0xff);
+  json.field("large_bar", gpu.large_bar);
+  json.object("clock", gpu.clock);
+  json.object("time", gpu.time);
+}
+
+template <class Object>
+void members(Object& json, FaultRule& rule) {
+  json.choice("kind", rule.kind, Names<FaultKind>(kFaultKinds), "fault");
+  json.field("gpu", rule.gpu, -1, kMaxGpus - 1);
+  json.field("kernel", rule.kernel);
+  json.field("dispatch", rule.dispatch, 1, kAnyI64);
+  json.field("address", rule.address, 0, UINT64_MAX);
+}
+
+// Besides the lists, and the version of KFD's interface.
+template <class Object>
+void members(Object& json, Config& config) {
+  json.field("log", config.log_path);
+  json.field("coverage", config.coverage_path);
+  json.field("waves", config.waves_path);
+  json.field("sample_every", config.sample_every, 0, 1'000'000'000);
+  json.field("instructions", config.instructions_path);
+  json.field("check_memory", config.check_memory);
+  json.field("check_races", config.check_races);
+  json.field("tree", config.tree);
+  json.field("log_level", config.log_level, 0, 9);
+  json.field("threads", config.threads, 0, 4096);
+  json.choice("engine", config.engine, Names<EngineChoice>(kEngines), "engine");
+}
+
+class Writer {
+ public:
+  template <class Value, class... Bounds>
+  void field(const char* key, const Value& value, Bounds... /*bounds*/) {
+    json_[key] = value;
+  }
+  template <class Value>
+  void choice(const char* key, Value value, Names<Value> names, const char* /*what*/) {
+    json_[key] = name_of(names, value);
+  }
+  template <class Value>
+  void object(const char* key, Value& value) {
+    json_[key] = json_of(value);
+  }
+
+  template <class Value>
+  static Json json_of(Value& value) {
+    Writer writer;
+    members(writer, value);
+    return std::move(writer.json_);
+  }
+
+ private:
+  Json json_ = Json::object();
+};
+
+// Appends the GPU, as often as it says.
+void read_gpu(Reader& reader, std::vector<GpuConfig>& gpus) {
+  uint32_t count = 1;
   std::string model(kDefaultModel);
-  reader.text("model", model);
-  auto made = make_gpu(model);
-  if (!made) reader.fail(made.error().to_line(), "model");
-  GpuConfig gpu = made ? std::move(*made) : GpuConfig();
-  reader.integer("count", count, 1, kMaxGpus);
-  reader.text("name", gpu.name);
-  reader.integer("device_id", gpu.device_id, 1, 0xffff);
-  reader.integer("revision", gpu.revision, 0, 0xff);
-  reader.integer("compute_units", gpu.compute_units, 1, 1024);
-  reader.integer("vram_bytes", gpu.vram_bytes, 64 << 20, uint64_t{1} << 42);
-  reader.integer("shader_clock_mhz", gpu.shader_clock_mhz, 1, kAnyU32);
-  reader.integer("memory_clock_mhz", gpu.memory_clock_mhz, 1, kAnyU32);
-  reader.integer("pci_domain", gpu.pci_domain, 0, 0xffff);
-  reader.integer("pci_bus", gpu.pci_bus, 0, 0xff);
-  reader.flag("large_bar", gpu.large_bar);
-  const Json* clock = reader.find("clock");
-  const Json* time = reader.find("time");
-  SONDE_TRY(reader.done(file));
-  if (clock != nullptr) SONDE_TRY(read_clock(*clock, place + ".clock", file, gpu.clock));
-  if (time != nullptr) SONDE_TRY(read_time(*time, place + ".time", file, gpu.time));
-  return gpu;
-}
-
-Result<FaultRule> read_fault(const Json& json, const std::string& place, std::string_view file) {
-  Reader reader(json, place);
-  FaultRule rule;
-  std::string kind = "memory-fault";
-  reader.text("kind", kind);
-  auto parsed = parse_fault_kind(kind);
-  if (!parsed) reader.fail(parsed.error().to_line(), "kind");
-  reader.integer("gpu", rule.gpu, -1, kMaxGpus - 1);
-  reader.text("kernel", rule.kernel);
-  reader.integer("dispatch", rule.dispatch, 1, kAnyI64);
-  reader.integer("address", rule.address, 0, UINT64_MAX);
-  SONDE_TRY(reader.done(file));
-  rule.kind = *parsed;
-  return rule;
-}
-
-Json gpu_json(const GpuConfig& gpu) {
-  return Json{{"model", gpu.model},
-              {"name", gpu.name},
-              {"device_id", gpu.device_id},
-              {"revision", gpu.revision},
-              {"compute_units", gpu.compute_units},
-              {"vram_bytes", gpu.vram_bytes},
-              {"shader_clock_mhz", gpu.shader_clock_mhz},
-              {"memory_clock_mhz", gpu.memory_clock_mhz},
-              {"pci_domain", gpu.pci_domain},
-              {"pci_bus", gpu.pci_bus},
-              {"large_bar", gpu.large_bar},
-              {"clock",
-               {{"rate_hz", gpu.clock.rate_hz},
-                {"offset_ticks", gpu.clock.offset_ticks},
-                {"drift_ppb", gpu.clock.drift_ppb}}},
-              {"time",
-               {{"real_time", gpu.time.real_time},
-                {"kernel_base_ns", gpu.time.kernel_base_ns},
-                {"kernel_item_ns", gpu.time.kernel_item_ns},
-                {"copy_bytes_per_s", gpu.time.copy_bytes_per_s},
-                {"copy_base_ns", gpu.time.copy_base_ns}}}};
-}
-
-Status read_gpus(const Json& list, std::string_view file, Config& config) {
-  if (!list.is_array()) {
-    return make_error(ErrorCode::kBadData, "gpus must be a list", std::string(file));
-  }
-  for (size_t i = 0; i < list.size(); ++i) {
-    uint32_t count = 1;
-    SONDE_ASSIGN(GpuConfig gpu, read_gpu(list[i], "gpus[" + std::to_string(i) + "]", file, count));
-    config.gpus.insert(config.gpus.end(), count, gpu);
-  }
-  return sonde::ok_status();
-}
-
-Status read_faults(const Json& list, std::string_view file, Config& config) {
-  if (!list.is_array()) {
-    return make_error(ErrorCode::kBadData, "faults must be a list", std::string(file));
-  }
-  for (size_t i = 0; i < list.size(); ++i) {
-    SONDE_ASSIGN(FaultRule rule, read_fault(list[i], "faults[" + std::to_string(i) + "]", file));
-    config.faults.push_back(std::move(rule));
-  }
-  return sonde::ok_status();
+  reader.field("count", count, 1, kMaxGpus);
+  reader.field("model", model);
+  auto gpu = make_gpu(model);
+  if (!gpu) return reader.fail(gpu.error().to_line(), "model");
+  members(reader, *gpu);
+  gpus.insert(gpus.end(), count, *gpu);
 }
 
 std::string kfd_version_text(const Config& config) {
@@ -279,32 +302,18 @@ Result<Config> parse_config(std::string_view text, std::string_view name) {
   }
   Config config;
   Reader reader(json, "");
-  const Json* gpus = reader.find("gpus");
-  const Json* faults = reader.find("faults");
-  reader.text("log", config.log_path);
-  reader.text("waves", config.waves_path);
-  reader.text("instructions", config.instructions_path);
-  reader.integer("sample_every", config.sample_every, 0, 1'000'000'000);
-  reader.flag("check_memory", config.check_memory);
-  reader.flag("check_races", config.check_races);
-  reader.text("coverage", config.coverage_path);
-  reader.text("tree", config.tree);
-  reader.integer("log_level", config.log_level, 0, 9);
-  reader.integer("threads", config.threads, 0, 4096);
-  std::string engine(engine_name(config.engine));
-  reader.text("engine", engine);
-  SONDE_ASSIGN(config.engine, parse_engine(engine));
   std::string kfd = kfd_version_text(config);
-  reader.text("kfd", kfd);
+  reader.field("kfd", kfd);
+  reader.list("gpus", [&](Reader& gpu) { read_gpu(gpu, config.gpus); });
+  reader.list("faults", [&](Reader& fault) { members(fault, config.faults.emplace_back()); });
+  members(reader, config);
+  const std::string& wrong = reader.finish();
+  if (!wrong.empty()) return make_error(ErrorCode::kBadData, wrong, std::string(name));
   SONDE_ASSIGN(config.kfd_minor, parse_kfd_version(kfd));
-  SONDE_TRY(reader.done(name));
-  if (gpus != nullptr) {
-    SONDE_TRY(read_gpus(*gpus, name, config));
-  } else {
+  if (!json.contains("gpus")) {
     SONDE_ASSIGN(GpuConfig gpu, make_gpu(kDefaultModel));
     config.gpus.push_back(std::move(gpu));
   }
-  if (faults != nullptr) SONDE_TRY(read_faults(*faults, name, config));
   return config;
 }
 
@@ -315,29 +324,12 @@ Result<Config> read_config(const std::string& path) {
   return parse_config(text, path);
 }
 
-std::string config_text(const Config& config) {
-  Json json{{"gpus", Json::array()},
-            {"faults", Json::array()},
-            {"log", config.log_path},
-            {"coverage", config.coverage_path},
-            {"waves", config.waves_path},
-            {"sample_every", config.sample_every},
-            {"instructions", config.instructions_path},
-            {"check_memory", config.check_memory},
-            {"check_races", config.check_races},
-            {"tree", config.tree},
-            {"log_level", config.log_level},
-            {"threads", config.threads},
-            {"engine", engine_name(config.engine)},
-            {"kfd", kfd_version_text(config)}};
-  for (const GpuConfig& gpu : config.gpus) json["gpus"].push_back(gpu_json(gpu));
-  for (const FaultRule& rule : config.faults) {
-    json["faults"].push_back(Json{{"kind", fault_name(rule.kind)},
-                                  {"gpu", rule.gpu},
-                                  {"kernel", rule.kernel},
-                                  {"dispatch", rule.dispatch},
-                                  {"address", rule.address}});
-  }
+std::string config_text(Config config) {
+  Json json{{"gpus", Json::array()}, {"faults", Json::array()}};
+  for (GpuConfig& gpu : config.gpus) json["gpus"].push_back(Writer::json_of(gpu));
+  for (FaultRule& rule : config.faults) json["faults"].push_back(Writer::json_of(rule));
+  json.update(Writer::json_of(config));
+  json["kfd"] = kfd_version_text(config);
   return json.dump(2) + "\n";
 }
 
@@ -356,11 +348,7 @@ Result<std::vector<GpuConfig>> parse_gpu_option(std::string_view text) {
 }
 
 Result<EngineChoice> parse_engine(std::string_view text) {
-  for (const auto& [engine, name] : kEngines) {
-    if (name == text) return engine;
-  }
-  return make_error(ErrorCode::kInvalidArgument, "unknown engine '" + std::string(text) + "'", {},
-                    "known: auto, host, isa, none");
+  return value_named<EngineChoice>(kEngines, text, "engine");
 }
 
 Result<uint32_t> parse_kfd_version(std::string_view text) {
@@ -413,7 +401,12 @@ Status finish_config(Config& config) {
           "give each its own pci_bus, or none");
     }
   }
-  assign_pci_addresses(config.gpus);
+  uint32_t bus = kFirstBus;
+  for (GpuConfig& gpu : config.gpus) {
+    if (gpu.pci_bus != 0) continue;
+    while (!addresses.emplace(gpu.pci_domain, bus).second) ++bus;
+    gpu.pci_bus = bus;
+  }
   for (const FaultRule& rule : config.faults) {
     if (rule.gpu >= static_cast<int32_t>(config.gpus.size())) {
       return make_error(

@@ -19,7 +19,7 @@ constexpr std::string_view kDefaultModel = "gfx90a";
 sonde::Result<Config> parse_config(std::string_view text, std::string_view name);
 sonde::Result<Config> read_config(const std::string& path);
 // All values: parse_config() of it gives the same Config.
-std::string config_text(const Config& config);
+std::string config_text(Config config);
 
 // The short forms of the command line: "gfx90a:2" and "memory-fault@kernel:3" (kernel and number
 // are optional: "hang", "hang@saxpy", "hang:3").

@@ -1,13 +1,9 @@
 #include "config/models.h"
 
-#include <set>
-
 #include "base/check.h"
 
 namespace softgpu {
 namespace {
-
-constexpr uint32_t kFirstBus = 0xc5;
 
 constexpr Family kGcn = {141, 1, 4, 10, 64};
 constexpr Family kCdna2 = {141, 1, 4, 8, 64};
@@ -89,18 +85,6 @@ sonde::Result<GpuConfig> make_gpu(std::string_view gfx) {
   // An arbitrary value unlike any CPU clock, so that no test confuses the two by accident.
   gpu.clock.offset_ticks = 0x1234567;
   return gpu;
-}
-
-void assign_pci_addresses(std::span<GpuConfig> gpus) {
-  std::set<std::pair<uint32_t, uint32_t>> taken;
-  for (const GpuConfig& gpu : gpus) taken.emplace(gpu.pci_domain, gpu.pci_bus);
-  uint32_t bus = kFirstBus;
-  for (GpuConfig& gpu : gpus) {
-    if (gpu.pci_bus != 0) continue;
-    while (taken.contains({gpu.pci_domain, bus})) ++bus;
-    gpu.pci_bus = bus;
-    taken.emplace(gpu.pci_domain, bus);
-  }
 }
 
 }  // namespace softgpu

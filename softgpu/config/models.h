@@ -46,7 +46,5 @@ const Model& model_of(const GpuConfig& gpu);
 
 // A GPU with its model's values. Its PCI address is not assigned yet.
 sonde::Result<GpuConfig> make_gpu(std::string_view gfx);
-// Gives each GPU without a PCI address one of its own, in order.
-void assign_pci_addresses(std::span<GpuConfig> gpus);
 
 }  // namespace softgpu
