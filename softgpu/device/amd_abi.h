@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/code_object.h"
+
 namespace softgpu {
 
 struct alignas(64) AmdSignal {
@@ -66,16 +68,8 @@ struct AqlBarrier {
   uint64_t reserved2, completion;
 };
 
-// A kernel object's target.
-struct KernelDescriptor {
-  uint32_t group_bytes, private_bytes, kernarg_bytes, reserved0;
-  int64_t code_offset;
-  uint8_t reserved1[32];
-  uint16_t code_properties;
-  uint8_t reserved2[6];
-};
-static_assert(sizeof(KernelDescriptor) == 64);
-constexpr uint16_t kWave32 = 1u << 10;  // KernelDescriptor::code_properties
+using sonde::gpu::KernelDescriptor;     // a kernel object's target
+constexpr uint16_t kWave32 = 1u << 10;  // KernelDescriptor::properties
 
 enum AmdVendorFormat : uint8_t { kFormatPm4Ib = 1, kFormatBarrierValue = 2 };
 enum BarrierCondition : uint32_t { kEqual = 0, kNotEqual = 1, kLess = 2, kGreaterEqual = 3 };

@@ -209,7 +209,7 @@ bool AqlQueue::compute() {
       with_own_addresses(packet.kernarg, descriptor.kernarg_bytes, memory_);
   dispatch.kernarg =
       arguments.empty() ? reinterpret_cast<const void*>(packet.kernarg) : arguments.data();
-  dispatch.wave_size = descriptor.code_properties & kWave32 ? 32 : 64;
+  dispatch.wave_size = descriptor.properties & kWave32 ? 32 : 64;
   Outcome outcome = run_kernel(dispatch, packet);
   if (!outcome.detail.empty()) {
     services_.notices.once("kernel " + name_ + ": " + outcome.detail);

@@ -1,35 +1,24 @@
 #include "device/machine_code.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include "compute/code_object.h"
 #include "gpu/code_object.h"
 
 namespace softgpu {
 namespace {
 
-constexpr uint64_t kPage = 4096, kLargestCodeObject = 1ull << 30;
+constexpr uint64_t kPage = 4096;
 
 }  // namespace
 
 MachineCode::MachineCode(isa::Engine& engine, const GpuMemory& memory, const std::string& model)
     : engine_(engine), memory_(memory), architecture_(sonde::gpu::architecture_of(model)) {}
 
-uint64_t MachineCode::find_elf(uint64_t kernel_object) const {
-  const uint64_t page = kernel_object & ~(kPage - 1);
-  for (uint64_t back = 0; back < kLargestCodeObject && back <= page; back += kPage) {
-    const auto* header = memory_.at<Elf64_Ehdr>(page - back);
-    if (header == nullptr) return 0;
-    if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0) return page - back;
-  }
-  return 0;
-}
-
 std::optional<MachineCode::Place> MachineCode::find(uint64_t kernel_object) const {
   if (!architecture_) return std::nullopt;
-  const uint64_t elf = find_elf(kernel_object);
+  const uint64_t elf = find_code_object(memory_, kernel_object);
   if (elf == 0) return std::nullopt;
   const auto head = sonde::gpu::read_code_object_head(
       {reinterpret_cast<const uint8_t*>(memory_.own_address(elf)), kPage});
@@ -37,7 +26,7 @@ std::optional<MachineCode::Place> MachineCode::find(uint64_t kernel_object) cons
   if (sonde::gpu::architecture_of(head->architecture) != architecture_) return std::nullopt;
   const Place place{elf + head->code()->address, head->code()->memory_bytes};
   const auto& descriptor = *reinterpret_cast<const KernelDescriptor*>(kernel_object);
-  const uint64_t entry = kernel_object + static_cast<uint64_t>(descriptor.code_offset);
+  const uint64_t entry = kernel_object + static_cast<uint64_t>(descriptor.entry_offset);
   if (entry - place.begin >= place.bytes) return std::nullopt;
   if (memory_.check(place.begin, place.bytes)) return std::nullopt;
   return place;

@@ -30,8 +30,6 @@ class MachineCode {
   std::unique_ptr<isa::MachineKernel> kernel(const Place& place, const isa::Launch& launch) const;
 
  private:
-  uint64_t find_elf(uint64_t kernel_object) const;
-
   isa::Engine& engine_;
   const GpuMemory& memory_;
   const std::optional<sonde::gpu::Architecture> architecture_;

@@ -28,7 +28,6 @@ class KernelNames {
     uint64_t head = 0;    // first bytes of the kernel descriptor
   };
   Entry look_up(uint64_t kernel_object) const;
-  uint64_t find_elf(uint64_t kernel_object) const;
   bool still_there(const Entry& entry, uint64_t kernel_object) const;
   uint64_t read_head(uint64_t kernel_object) const;
 
