@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "device/clock.h"
+#include "base/time.h"
 
 namespace softgpu {
 namespace {
@@ -66,7 +66,7 @@ Step AqlQueue::advance() {
     case State::kLong:
       return {Step::kLong};
     case State::kRunning:
-      if (monotonic_ns() < time_ns_) return {Step::kWaiting, time_ns_};
+      if (sonde::monotonic_now_ns() < time_ns_) return {Step::kWaiting, time_ns_};
       finish();
       return {Step::kProgress};
     case State::kFetch:
@@ -154,7 +154,7 @@ Step AqlQueue::start_vendor() {
 // Takes effect when everything before it on this queue has ended.
 Step AqlQueue::start_pm4() {
   state_ = State::kFetch;
-  switch (pm4_.run(std::max(time_ns_, monotonic_ns()))) {
+  switch (pm4_.run(std::max(time_ns_, sonde::monotonic_now_ns()))) {
     case Pm4::Result::kDone:
       return start_barrier(true, !(next_ < follow_), "pm4");
     case Pm4::Result::kWaits:

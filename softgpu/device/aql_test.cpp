@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "device/clock.h"
+#include "base/time.h"
 #include "device/rig.h"
 
 namespace softgpu::testing {
@@ -30,10 +30,10 @@ TEST_F(Aql, DispatchCompletesWithTimesAndInterrupt) {
   done_.value = 1;
   done_.event_mailbox = reinterpret_cast<uint64_t>(&mailbox);
   done_.event_id = 7;
-  int64_t before_ns = monotonic_ns();
+  int64_t before_ns = sonde::monotonic_now_ns();
   ring_->submit(dispatch_packet(code_.kernel(0), &done_));
   ASSERT_TRUE(wait_until([&] { return host_.events(7) == 1; }));
-  int64_t after_ns = monotonic_ns();
+  int64_t after_ns = sonde::monotonic_now_ns();
   EXPECT_EQ(value(done_), 0);
   EXPECT_EQ(mailbox, 7u);
   EXPECT_EQ(ring_->read_index(), 1u);

@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/time.h"
 #include "device/aql.h"
-#include "device/clock.h"
 #include "device/doorbells.h"
 #include "device/sdma.h"
 
@@ -164,14 +164,14 @@ void Device::Impl::thread_main() {
 QueuePtr Device::Impl::lead() {
   uint64_t seen = 0;
   std::vector<QueuePtr> mine;
-  int64_t last_work_ns = monotonic_ns();
+  int64_t last_work_ns = sonde::monotonic_now_ns();
   while (!stop) {
     if (uint64_t now = version; now != seen) {
       mine = queues_now();
       seen = now;
     }
     Pass pass = poll(mine);
-    int64_t now_ns = monotonic_ns();
+    int64_t now_ns = sonde::monotonic_now_ns();
     if (pass.progress || pass.long_work) {
       doorbells.disarm();
       last_work_ns = now_ns;
@@ -188,7 +188,7 @@ QueuePtr Device::Impl::lead() {
         sleep_ns = std::min(sleep_ns, idle_ns < kLongBlockedNs ? kBlockedNapNs : kLongBlockedNapNs);
       }
       // Whoever rang waits for disarm(), but the packet is there: begin it first.
-      if (doorbells.wait(sleep_ns, idle_ns)) last_work_ns = monotonic_ns();
+      if (doorbells.wait(sleep_ns, idle_ns)) last_work_ns = sonde::monotonic_now_ns();
     }
   }
   return nullptr;
@@ -234,7 +234,7 @@ void Device::Impl::run_long(Queue& queue) {
   while (step.kind != Step::kIdle && step.kind != Step::kBlocked) {
     if (step.kind == Step::kLong) queue.run_long();
     if (step.kind == Step::kWaiting) {
-      if (step.until_ns - monotonic_ns() > kShortNs) break;
+      if (step.until_ns - sonde::monotonic_now_ns() > kShortNs) break;
       sched_yield();
     }
     step = queue.step();
@@ -302,6 +302,8 @@ void Device::doorbells_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) {
   impl_->doorbells.watch(gpu, address, bytes);
 }
 
-Load Device::load(uint32_t gpu) const { return impl_->gpus.at(gpu)->load.read(monotonic_ns()); }
+Load Device::load(uint32_t gpu) const {
+  return impl_->gpus.at(gpu)->load.read(sonde::monotonic_now_ns());
+}
 
 }  // namespace softgpu

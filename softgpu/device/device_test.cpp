@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "device/clock.h"
+#include "base/time.h"
 #include "device/doorbells.h"
 #include "device/rig.h"
 
@@ -236,9 +236,9 @@ TEST(DoorbellsTest, ARangeThatIsGoneIsForgotten) {
   doorbells.watch(0, reinterpret_cast<uint64_t>(page->process_), DoorbellPage::kBytes);
   page.reset();
   doorbells.arm();
-  int64_t before_ns = monotonic_ns();
+  int64_t before_ns = sonde::monotonic_now_ns();
   EXPECT_FALSE(doorbells.wait(50'000'000, 0));
-  EXPECT_LT(monotonic_ns() - before_ns, 50'000'000);  // a nap: no memory is watched
+  EXPECT_LT(sonde::monotonic_now_ns() - before_ns, 50'000'000);  // a nap: no memory is watched
   doorbells.disarm();
 }
 

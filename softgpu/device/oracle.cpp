@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/strings.h"
 #include "device/device.h"
 
 namespace softgpu {
@@ -24,12 +25,7 @@ void put_address(std::string& out, std::string_view key, uint64_t value) {
 }
 
 void put(std::string& out, std::string_view key, std::string_view value) {
-  ((out += ",\"") += key) += "\":\"";
-  for (char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-  }
-  out += '"';
+  ((out += ",\"") += key) += "\":" + sonde::json_quote(value);
 }
 
 void put(std::string& out, std::string_view key, const std::array<uint32_t, 3>& value) {

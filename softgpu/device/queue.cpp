@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device/clock.h"
+#include "base/time.h"
 
 namespace softgpu {
 
@@ -18,7 +18,7 @@ Step Queue::step() {
 }
 
 int64_t Queue::begin(bool follows, uint64_t end) {
-  const int64_t seen_ns = end == follow_ ? follow_seen_ns_ : monotonic_ns();
+  const int64_t seen_ns = end == follow_ ? follow_seen_ns_ : sonde::monotonic_now_ns();
   if (follows && !gpu_.config.time.real_time) {
     time_ns_ = std::max(time_ns_, follow_seen_ns_);
   } else {
@@ -30,10 +30,12 @@ int64_t Queue::begin(bool follows, uint64_t end) {
 }
 
 // Never before the end of the last packet, which may be slightly ahead of the clock.
-int64_t Queue::begin_after_wait() { return time_ns_ = std::max(time_ns_, monotonic_ns()); }
+int64_t Queue::begin_after_wait() {
+  return time_ns_ = std::max(time_ns_, sonde::monotonic_now_ns());
+}
 
 int64_t Queue::end_of(int64_t start_ns, double model_ns) const {
-  if (gpu_.config.time.real_time) return std::max(start_ns, monotonic_ns());
+  if (gpu_.config.time.real_time) return std::max(start_ns, sonde::monotonic_now_ns());
   return start_ns + static_cast<int64_t>(model_ns);
 }
 
@@ -54,7 +56,7 @@ void Queue::begin_record(std::string_view kind) {
 
 // Destroyed in the middle of a packet.
 Queue::~Queue() {
-  record_.end_ns = monotonic_ns();
+  record_.end_ns = sonde::monotonic_now_ns();
   end_work();
 }
 
@@ -72,7 +74,7 @@ void Queue::end_work() {
 void Queue::faulted(std::string_view what) {
   dead_ = true;
   record_.fault = what;
-  record_.end_ns = monotonic_ns();
+  record_.end_ns = sonde::monotonic_now_ns();
   end_work();
   services_.oracle.packet(record_);
 }

@@ -1,6 +1,6 @@
 #include "device/sdma.h"
 
-#include "device/clock.h"
+#include "base/time.h"
 #include "device/comparison.h"
 
 namespace softgpu {
@@ -42,7 +42,7 @@ uint64_t SdmaQueue::doorbell() const {
 
 Step SdmaQueue::advance() {
   if (running_) {
-    if (monotonic_ns() < time_ns_) return {Step::kWaiting, time_ns_};
+    if (sonde::monotonic_now_ns() < time_ns_) return {Step::kWaiting, time_ns_};
     finish();
   }
   if (is_long_) return {Step::kLong};

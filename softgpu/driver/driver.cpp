@@ -4,15 +4,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cinttypes>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "base/time.h"
 #include "driver/hooks.h"
 #include "driver/kfd_abi.h"
 #include "driver/log.h"
@@ -140,11 +141,9 @@ void Driver::tell_of_migration(const Svm::Migration& m) {
   const uint32_t gpu = gpu_of_id(on, config_.gpus.size()).value_or(0);
   constexpr int kPrefetch = 0;  // the trigger
   const auto line = [&](const char* places) {
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
     char text[96];
-    std::snprintf(text, sizeof text, "%lld -%d @%llx(%llx) %x->%x%s %d",
-                  now.tv_sec * 1'000'000'000LL + now.tv_nsec, getpid(),
+    std::snprintf(text, sizeof text, "%" PRId64 " -%d @%llx(%llx) %x->%x%s %d",
+                  sonde::clock_ns(CLOCK_BOOTTIME), getpid(),
                   static_cast<unsigned long long>(m.start >> 12),
                   static_cast<unsigned long long>(m.bytes >> 12), m.from, m.to, places, kPrefetch);
     return std::string(text);

@@ -2,12 +2,13 @@
 
 #include <linux/kfd_ioctl.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
+#include "base/time.h"
 #include "driver/apertures.h"
 #include "driver/debug_trap.h"
 #include "driver/kfd_abi.h"
@@ -23,12 +24,6 @@ namespace {
 // the events page only if the returned offset is not 0.
 constexpr uint64_t kEventPageOffset = uint64_t{2} << 62;
 
-uint64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 int get_version(Driver& driver, kfd_ioctl_get_version_args& a) {
   a.major_version = 1;
   a.minor_version = driver.config().kfd_minor;
@@ -41,19 +36,19 @@ int get_clock_counters(Driver& driver, kfd_ioctl_get_clock_counters_args& a) {
   // clocks: takes the best of several, since a thread may be preempted between two of them. A
   // device clock is a function of CLOCK_MONOTONIC.
   constexpr int kTries = 10;
-  constexpr uint64_t kGoodNs = 1000;
-  uint64_t best_ns = ~uint64_t{0};
+  constexpr int64_t kGoodNs = 1000;
+  int64_t best_ns = std::numeric_limits<int64_t>::max();
   for (int i = 0; i < kTries && best_ns > kGoodNs; ++i) {
-    const uint64_t before = clock_ns(CLOCK_MONOTONIC);
-    const uint64_t raw = clock_ns(CLOCK_MONOTONIC_RAW);
-    const uint64_t boot = clock_ns(CLOCK_BOOTTIME);
-    const uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before;
+    const int64_t before = sonde::monotonic_now_ns();
+    const int64_t raw = sonde::clock_ns(CLOCK_MONOTONIC_RAW);
+    const int64_t boot = sonde::clock_ns(CLOCK_BOOTTIME);
+    const int64_t took_ns = sonde::monotonic_now_ns() - before;
     if (took_ns >= best_ns) continue;
     best_ns = took_ns;
-    const auto middle = static_cast<int64_t>(before + took_ns / 2);
+    const int64_t middle = before + took_ns / 2;
     a.gpu_clock_counter = gpu ? device_ticks_at(driver.config().gpus[*gpu].clock, middle) : 0;
-    a.cpu_clock_counter = raw;
-    a.system_clock_counter = boot;
+    a.cpu_clock_counter = static_cast<uint64_t>(raw);
+    a.system_clock_counter = static_cast<uint64_t>(boot);
   }
   a.system_clock_freq = 1'000'000'000;
   return 0;

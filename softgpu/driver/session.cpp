@@ -2,22 +2,17 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/time.h"
+
 namespace softgpu {
 namespace {
 
 constexpr int64_t kStaleNs = 2'000'000'000;  // a stopped process does not count as load
-
-int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 struct flock byte_lock(int entry) {
   struct flock lock {};
@@ -94,12 +89,12 @@ void Session::set_busy(uint32_t gpu, double busy, double memory_busy) {
   Use& use = own_->gpus[gpu];
   use.busy_permille = permille(busy);
   use.memory_busy_permille = permille(memory_busy);
-  use.updated_ns = now_ns();
+  use.updated_ns = sonde::monotonic_now_ns();
 }
 
 GpuLoad Session::load(uint32_t gpu) const {
   GpuLoad sum;
-  const int64_t oldest_ns = now_ns() - kStaleNs;
+  const int64_t oldest_ns = sonde::monotonic_now_ns() - kStaleNs;
   const auto add = [&](const Use& use) {
     sum.vram_used_bytes += use.vram_bytes;
     sum.gtt_used_bytes += use.gtt_bytes;

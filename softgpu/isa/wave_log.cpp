@@ -1,12 +1,13 @@
 #include "isa/wave_log.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
+#include "base/strings.h"
+#include "base/time.h"
 #include "isa/check.h"
 
 namespace softgpu::isa {
@@ -15,36 +16,23 @@ namespace {
 constexpr int kVersion = 1;
 constexpr int64_t kLookEveryNs = 50'000'000;
 
-int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 std::string hex(uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof(text), "\"0x%llx\"", static_cast<unsigned long long>(value));
   return text;
 }
 
-std::string quoted(std::string_view text) {
-  std::string made = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') made += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') made += c;
-  }
-  return made + '"';
-}
-
 std::string begin_line(std::string_view line, const WavePlace& place, const Wave& wave) {
-  return "{\"line\": " + quoted(line) + ", \"pid\": " + std::to_string(getpid()) +
-         ", \"time_ns\": " + std::to_string(now_ns()) + ", \"gpu\": " + std::to_string(place.gpu) +
+  return "{\"line\": " + sonde::json_quote(line) + ", \"pid\": " + std::to_string(getpid()) +
+         ", \"time_ns\": " + std::to_string(sonde::monotonic_now_ns()) +
+         ", \"gpu\": " + std::to_string(place.gpu) +
          ", \"dispatch\": " + std::to_string(place.dispatch) +
-         ", \"kernel\": " + quoted(place.kernel) + ", \"group\": " + std::to_string(place.group) +
-         ", \"group_id\": [" + std::to_string(wave.group->id[0]) + ", " +
-         std::to_string(wave.group->id[1]) + ", " + std::to_string(wave.group->id[2]) +
-         "], \"wave\": " + std::to_string(wave.number) + ", \"pc\": " + hex(place.pc) +
-         ", \"offset\": " + hex(place.pc - place.code) + ", \"exec\": " + hex(wave.exec());
+         ", \"kernel\": " + sonde::json_quote(place.kernel) +
+         ", \"group\": " + std::to_string(place.group) + ", \"group_id\": [" +
+         std::to_string(wave.group->id[0]) + ", " + std::to_string(wave.group->id[1]) + ", " +
+         std::to_string(wave.group->id[2]) + "], \"wave\": " + std::to_string(wave.number) +
+         ", \"pc\": " + hex(place.pc) + ", \"offset\": " + hex(place.pc - place.code) +
+         ", \"exec\": " + hex(wave.exec());
 }
 
 // Eight digits per dword, without separators.
@@ -72,8 +60,8 @@ const char* name_of(Access access) {
 std::string finding_fields(const Finding& finding, const Wave& wave) {
   std::string text = ", \"address\": " + hex(finding.address) +
                      ", \"begin\": " + hex(finding.begin) +
-                     ", \"space\": " + quoted(finding.is_local ? "lds" : "memory") +
-                     ", \"access\": " + quoted(name_of(finding.access)) +
+                     ", \"space\": " + sonde::json_quote(finding.is_local ? "lds" : "memory") +
+                     ", \"access\": " + sonde::json_quote(name_of(finding.access)) +
                      ", \"bytes\": " + std::to_string(finding.bytes) +
                      ", \"lane\": " + std::to_string(finding.lane) +
                      ", \"lanes\": " + std::to_string(finding.lanes) +
@@ -84,7 +72,7 @@ std::string finding_fields(const Finding& finding, const Wave& wave) {
          ", \"other_wave\": " + std::to_string(finding.other_wave) +
          ", \"other_lane\": " + std::to_string(finding.other_lane) +
          (finding.other_is_scalar ? ", \"other_scalar\": true" : "") +
-         ", \"other_access\": " + quoted(finding.other_writes ? "store" : "load");
+         ", \"other_access\": " + sonde::json_quote(finding.other_writes ? "store" : "load");
 }
 
 // What identifies the dispatch afterwards: its kernel object and its arguments, at these offsets of
@@ -126,7 +114,7 @@ bool WaveLog::open(const std::string& path, uint64_t every) {
 
 void WaveLog::sample(const WavePlace& place, const Wave& wave, const Op& op) {
   std::string line = begin_line("sample", place, wave);
-  line += ", \"instruction\": " + quoted(op.opcode != nullptr ? op.opcode->name : "");
+  line += ", \"instruction\": " + sonde::json_quote(op.opcode != nullptr ? op.opcode->name : "");
   file_.write(line + "}\n");
 }
 
@@ -137,7 +125,7 @@ void WaveLog::state(const WavePlace& place, const Wave& wave, std::string_view w
   const unsigned registers = std::min(512U, ((kernel.rsrc1 & 63) + 1) * 8);
   const unsigned vectors = std::min(registers, ((kernel.rsrc3 & 63) + 1) * 4);
   std::string line = begin_line("state", place, wave);
-  line += ", \"version\": " + std::to_string(kVersion) + ", \"why\": " + quoted(why) +
+  line += ", \"version\": " + std::to_string(kVersion) + ", \"why\": " + sonde::json_quote(why) +
           ", \"status\": " + hex(status_of(wave)) + ", \"trapsts\": " + hex(trap_status_of(why)) +
           ", \"mode\": " + hex(wave.mode) + ", \"m0\": " + hex(wave.s[sonde::gpu::kM0]) +
           ", \"vcc\": " + hex(wave.vcc()) + ", \"scc\": " + std::to_string(wave.scc & 1) +
@@ -160,7 +148,7 @@ void WaveLog::state(const WavePlace& place, const Wave& wave, std::string_view w
 }
 
 uint64_t WaveLog::demands() {
-  const int64_t now = now_ns();
+  const int64_t now = sonde::monotonic_now_ns();
   int64_t looked = looked_ns_.load(std::memory_order_relaxed);
   if (now - looked > kLookEveryNs && looked_ns_.compare_exchange_strong(looked, now)) {
     if (unlink((path_ + ".ask").c_str()) == 0) ++demands_;

@@ -1,13 +1,12 @@
 #include "tree/live.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <vector>
 
+#include "base/time.h"
 #include "config/models.h"
 
 namespace softgpu {
@@ -86,9 +85,7 @@ std::string metrics(const GpuConfig& gpu, const GpuLoad& load) {
   table.gfx_activity = static_cast<uint16_t>(std::lround(load.busy * 100));
   table.memory_activity = static_cast<uint16_t>(std::lround(load.memory_busy * 100));
   table.socket_power_w = static_cast<uint16_t>(power_w(gpu, load));
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  table.system_clock_ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  table.system_clock_ns = static_cast<uint64_t>(sonde::clock_ns(CLOCK_BOOTTIME));
   const auto shader = static_cast<uint16_t>(current_mhz(shader_levels(gpu, load)));
   const auto memory = static_cast<uint16_t>(current_mhz(memory_levels(gpu, load)));
   table.average_mhz[0] = table.current_mhz[0] = shader;
