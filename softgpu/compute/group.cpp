@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
+
+#include "base/time.h"
 
 namespace softgpu {
 
@@ -16,12 +17,6 @@ constexpr size_t kUnknownStack = 256 * 1024;
 // For a whole group in a loop: one stack for all its items.
 constexpr size_t kGroupStack = 4 * 1024 * 1024;
 constexpr size_t kFirstFrame = 192;
-
-uint64_t clock_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 
@@ -45,45 +40,32 @@ const SoftgpuApi& GroupRunner::api() {
       .yield = [](SoftgpuItem* item) { wait(lane_of(item), State::kYields); },
       .print_begin =
           [](SoftgpuItem* item, int to_stderr) {
-            auto request = [](Lane& lane) {
-              lane.answer = lane.runner->printed_.begin(lane.arguments[0] != 0);
-            };
-            return ask_host(item, request, static_cast<uint64_t>(to_stderr));
+            uint64_t id = 0;
+            ask_host(item, [&](GroupRunner& host) { id = host.printed_.begin(to_stderr != 0); });
+            return id;
           },
       .print_string =
           [](SoftgpuItem* item, uint64_t id, const char* text, uint64_t bytes, uint32_t last) {
-            auto request = [](Lane& lane) {
-              const uint64_t* with = lane.arguments;
-              lane.runner->printed_.add_text(
-                  with[0], {reinterpret_cast<const char*>(with[1]), with[2]}, with[3] != 0);
-            };
-            ask_host(item, request, id, reinterpret_cast<uint64_t>(text), text ? bytes : 0, last);
+            ask_host(item, [&](GroupRunner& host) {
+              host.printed_.add_text(id, {text, text ? bytes : 0}, last != 0);
+            });
           },
       .print_values =
           [](SoftgpuItem* item, uint64_t id, uint32_t count, const uint64_t* values,
              uint32_t last) {
-            auto request = [](Lane& lane) {
-              const uint64_t* with = lane.arguments;
-              lane.runner->printed_.add_values(with[0], reinterpret_cast<const uint64_t*>(with[2]),
-                                               static_cast<uint32_t>(with[1]), with[3] != 0);
-            };
-            ask_host(item, request, id, count, reinterpret_cast<uint64_t>(values), last);
+            ask_host(item, [&](GroupRunner& host) {
+              host.printed_.add_values(id, values, count, last != 0);
+            });
           },
       .allocate =
           [](SoftgpuItem* item, uint64_t bytes) {
-            auto request = [](Lane& lane) {
-              lane.answer = reinterpret_cast<uint64_t>(std::malloc(lane.arguments[0]));
-            };
-            return reinterpret_cast<void*>(ask_host(item, request, bytes));
+            void* memory = nullptr;
+            ask_host(item, [&](GroupRunner&) { memory = std::malloc(bytes); });
+            return memory;
           },
-      .release =
-          [](SoftgpuItem* item, void* memory) {
-            auto request = [](Lane& lane) {
-              std::free(reinterpret_cast<void*>(lane.arguments[0]));
-            };
-            ask_host(item, request, reinterpret_cast<uint64_t>(memory));
-          },
-      .clock_ns = clock_ns,
+      .release = [](SoftgpuItem* item,
+                    void* memory) { ask_host(item, [&](GroupRunner&) { std::free(memory); }); },
+      .clock_ns = [] { return static_cast<uint64_t>(sonde::monotonic_now_ns()); },
   };
   return table;
 }
@@ -94,19 +76,16 @@ void GroupRunner::wait(Lane& lane, State state) {
 }
 
 // Host functions need more stack than an item may have.
-uint64_t GroupRunner::ask_host(SoftgpuItem* item, void (*request)(Lane&), uint64_t a, uint64_t b,
-                               uint64_t c, uint64_t d) {
+template <class Request>
+void GroupRunner::ask_host(SoftgpuItem* item, const Request& request) {
   auto* runner = reinterpret_cast<GroupRunner*>(item->group->runner);
   bool is_fiber = runner->kernel_->run_item != nullptr;
   Lane& lane = is_fiber ? lane_of(item) : runner->lanes_[0];
-  lane.request = request;
-  lane.arguments[0] = a;
-  lane.arguments[1] = b;
-  lane.arguments[2] = c;
-  lane.arguments[3] = d;
-  lane.answer = 0;
+  lane.request = [](GroupRunner& host, const void* made) {
+    (*static_cast<const Request*>(made))(host);
+  };
+  lane.requested = &request;
   wait(lane, State::kAsksHost);
-  return lane.answer;
 }
 
 void GroupRunner::enter_item(void* argument) {
@@ -199,7 +178,7 @@ void GroupRunner::resume(Lane& lane) {
     softgpu_fiber_switch(&fault_.resume, lane.stack_pointer);
     catch_faults_in(nullptr);
     if (fault_.outcome.kind != Outcome::kDone) return;
-    if (lane.state == State::kAsksHost) lane.request(lane);
+    if (lane.state == State::kAsksHost) lane.request(*this, lane.requested);
   } while (lane.state == State::kAsksHost);
 }
 

@@ -32,9 +32,8 @@ class GroupRunner : sonde::Pinned {
     State state;
     uint32_t site;
     uint64_t a, b;
-    void (*request)(Lane&);  // to be run on the thread's own stack
-    uint64_t arguments[5];
-    uint64_t answer;
+    void (*request)(GroupRunner&, const void* requested);  // to be run on the thread's own stack
+    const void* requested;
   };
 
   static const SoftgpuApi& api();
@@ -42,8 +41,8 @@ class GroupRunner : sonde::Pinned {
   static void enter_item(void* lane);
   static void enter_group(void* lane);
   static void wait(Lane& lane, State state);
-  static uint64_t ask_host(SoftgpuItem* item, void (*request)(Lane&), uint64_t a, uint64_t b = 0,
-                           uint64_t c = 0, uint64_t d = 0);
+  template <class Request>
+  static void ask_host(SoftgpuItem* item, const Request& request);
 
   bool prepare_lds();
   bool prepare_items(const SoftgpuKernel& kernel);
