@@ -2,21 +2,13 @@
  * two threads counts its steps in the names of its ranges, "API N-THREAD". NVTX and ITT are parts
  * of a program; what a tool finds of them in its data is declared here as their headers have it. At
  * the end of its standard input it prints "1 interrupted=N wrong=N". */
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "itt_copy.h"
 #include "sonde/sonde.h"
 #include "steps.h"
-
-static volatile int g_end;
-static unsigned g_interrupted, g_wrong;
-
-static void expect(int right) {
-  if (!right) __atomic_fetch_add(&g_wrong, 1, __ATOMIC_RELAXED);
-}
 
 /* ---- NVTX 3: begins with its state, 2 once its first call has found no tool ---- */
 
@@ -68,68 +60,24 @@ static int nvtx_pop(void) {
 
 /* ---- ITT: the state of a copy of its library, and its functions ---- */
 
-struct itt_id {
-  unsigned long long d1, d2, d3;
-};
-struct domain {
-  volatile int flags;
-  const char* name;
-  void* wide;
-  int extra1;
-  void* extra2;
-  struct domain* next;
-};
-struct string {
-  const char* text;
-  void* wide;
-  int extra1;
-  void* extra2;
-  struct string* next;
-};
-
 static void itt_first_call(void) { expect(0); }
 static void* g_begin = (void*)itt_first_call;
 static void* g_task_end = (void*)itt_first_call;
 static void* g_create = (void*)itt_first_call;
 
 static struct domain g_domain = {1, "attached", NULL, 0, NULL, NULL};
-static struct entry {
-  const char* name;
-  void** pointer;
-  void *init, *null;
-  int group;
-} g_entries[] = {{"__itt_task_begin", &g_begin, (void*)itt_first_call, NULL, 1},
-                 {"__itt_task_end", &g_task_end, (void*)itt_first_call, NULL, 1},
-                 {"__itt_string_handle_create", &g_create, (void*)itt_first_call, NULL, 1},
-                 {NULL, NULL, NULL, NULL, 0}};
-static struct {
-  unsigned char magic[8];
-  unsigned long major, minor, build;
-  volatile long initialized, mutex_initialized, counter;
-  pthread_mutex_t mutex;
-  void *library, *error_handler;
-  const char** path;
-  void *functions, *next, *threads;
-  struct domain* domains;
-  struct string* strings;
-  void* lists[4];
-} g_itt = {{0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30},
-           3,
-           25,
-           20230630,
-           0,
-           0,
-           0,
-           PTHREAD_MUTEX_INITIALIZER,
-           NULL,
-           NULL,
-           NULL,
-           g_entries,
-           NULL,
-           NULL,
-           &g_domain,
-           NULL,
-           {NULL}};
+static struct entry g_entries[] = {
+    {"__itt_task_begin", &g_begin, (void*)itt_first_call, NULL, 1},
+    {"__itt_task_end", &g_task_end, (void*)itt_first_call, NULL, 1},
+    {"__itt_string_handle_create", &g_create, (void*)itt_first_call, NULL, 1},
+    {NULL, NULL, NULL, NULL, 0}};
+static struct global g_itt = {.magic = ITT_MAGIC,
+                              .major = 3,
+                              .minor = 25,
+                              .build = 20230630,
+                              .mutex = PTHREAD_MUTEX_INITIALIZER,
+                              .functions = g_entries,
+                              .domains = &g_domain};
 
 static void itt_start(void) {
   for (struct entry* each = g_entries; each->name != NULL; ++each) *each->pointer = each->null;
@@ -164,8 +112,7 @@ static void* work(void* number) {
     const int level = nvtx_push(text[1]);
     expect(level == -2 || level == 0);
     const int has_begun = itt_begin(text[2]);
-    const struct timespec time = {0, 2000000};
-    if (nanosleep(&time, NULL) != 0) __atomic_fetch_add(&g_interrupted, 1, __ATOMIC_RELAXED);
+    sleep_ms(2);
     if (has_begun) itt_end();
     const int left = level == -2 ? -2 : nvtx_pop();
     expect(left == level);
@@ -176,17 +123,9 @@ static void* work(void* number) {
 }
 
 int main(void) {
-  unsigned numbers[kThreads] = {0, 1};
-  pthread_t threads[kThreads];
   sonde_mark("before");
   nvtx_start();
   itt_start();
-  for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, &numbers[i]);
-  puts("ready");
-  fflush(stdout);
-  answer_input();
-  g_end = 1;
-  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
-  printf("1 interrupted=%u wrong=%u\n", g_interrupted, g_wrong);
+  run_threads(work);
   return 0;
 }

@@ -94,22 +94,26 @@ struct entry {
   int group;
 };
 
+#define ITT_MAGIC \
+  { 0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30 }
+struct global {
+  unsigned char magic[8];
+  unsigned long major, minor, build;
+  volatile long initialized, mutex_initialized, counter;
+  pthread_mutex_t mutex;
+  void* library;
+  void* error_handler;
+  const char** path;
+  void* functions;
+  void* next;
+  void* threads;
+  struct domain* domains;
+  struct string* strings;
+  void* lists[4];
+};
+
 struct copy {
-  struct {
-    unsigned char magic[8];
-    unsigned long major, minor, build;
-    volatile long initialized, mutex_initialized, counter;
-    pthread_mutex_t mutex;
-    void* library;
-    void* error_handler;
-    const char** path;
-    void* functions;
-    void* next;
-    void* threads;
-    struct domain* domains;
-    struct string* strings;
-    void* lists[4];
-  } global;
+  struct global global;
   struct entry entries[ITT_FUNCTIONS + 1];
   struct entry_old old_entries[ITT_FUNCTIONS + 1];
   char names[ITT_FUNCTIONS][48];
@@ -132,7 +136,7 @@ static inline void* copy_function(const struct copy* copy, const char* name) {
 
 /* `domains` were created before. */
 static inline void copy_collect(struct copy* copy, int old, struct domain* domains) {
-  static const unsigned char kMagic[8] = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30};
+  static const unsigned char kMagic[8] = ITT_MAGIC;
   static char own[2]; /* stands for the copy's own domain_create and string_handle_create */
   memset(copy, 0, sizeof *copy);
   memcpy(copy->global.magic, kMagic, sizeof kMagic);

@@ -2,13 +2,24 @@
  * asks for more of them, so that a recording has them however busy the machine is. */
 #pragma once
 
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { kThreads = 2, kMoreSteps = 20 };
 
-static unsigned g_steps[kThreads];
+static unsigned g_steps[kThreads], g_interrupted, g_wrong;
+static volatile int g_end;
+
+static void expect(int right) {
+  if (!right) __atomic_fetch_add(&g_wrong, 1, __ATOMIC_RELAXED);
+}
+
+static void sleep_ms(long ms) {
+  const struct timespec time = {0, ms * 1000000};
+  if (nanosleep(&time, NULL) != 0) __atomic_fetch_add(&g_interrupted, 1, __ATOMIC_RELAXED);
+}
 
 static void step_made(unsigned thread) {
   __atomic_fetch_add(&g_steps[thread], 1, __ATOMIC_RELAXED);
@@ -30,4 +41,17 @@ static void answer_input(void) {
     puts("more");
     fflush(stdout);
   }
+}
+
+/* Each thread does `work`, which is told its number and makes steps until g_end. */
+static void run_threads(void* (*work)(void*)) {
+  unsigned numbers[kThreads] = {0, 1};
+  pthread_t threads[kThreads];
+  for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, &numbers[i]);
+  puts("ready");
+  fflush(stdout);
+  answer_input();
+  g_end = 1;
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+  printf("1 interrupted=%u wrong=%u\n", g_interrupted, g_wrong);
 }
