@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/analysis.h"
+#include "base/test_support.h"
 #include "report/render.h"
 #include "trace/trace_builder_test_support.h"
 
@@ -17,6 +18,8 @@ using ApiRow = trace::TraceBuilder::Api;
 using OpRow = trace::TraceBuilder::Op;
 using Lines = std::vector<std::string>;
 using Settings = std::vector<std::pair<std::string, std::string>>;
+using test::has;
+using test::value_of;
 
 inline Parameters parameters_of(const Analysis& analysis, const Settings& settings) {
   Parameters parameters(analysis.options);
@@ -31,9 +34,7 @@ inline report::Report ask(const char* name, const trace::TraceBuilder& rows,
   const Analysis* analysis = find_analysis(name);
   SONDE_CHECK(analysis != nullptr);
   const Parameters parameters = parameters_of(*analysis, settings);
-  auto report = analysis->run(rows.build(seed, analysis->needs(parameters), window), parameters);
-  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().to_line());
-  return report.ok() ? std::move(*report) : report::Report{};
+  return value_of(analysis->run(rows.build(seed, analysis->needs(parameters), window), parameters));
 }
 
 inline const report::Section& section_of(const report::Report& report, const std::string& key) {
@@ -45,9 +46,9 @@ inline const report::Section& section_of(const report::Report& report, const std
   return kMissing;
 }
 
-inline std::string cell_text(const report::Value& value) {
+inline std::string cell_text(const report::Value& value, int digits = 4) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.4g}", *real);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.{}g}", *real, digits);
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return "-";
 }
@@ -77,7 +78,8 @@ inline int64_t sum_of(const report::Table& table, const std::string& key) {
 }
 
 // "key1|key2" of each row.
-inline Lines lines_of(const report::Table& table, const std::vector<std::string>& keys) {
+inline Lines lines_of(const report::Table& table, const std::vector<std::string>& keys,
+                      int digits = 4) {
   Lines lines;
   for (const auto& row : table.rows) {
     std::string line;
@@ -85,11 +87,15 @@ inline Lines lines_of(const report::Table& table, const std::vector<std::string>
       const int column = report::find_column(table, key);
       EXPECT_GE(column, 0) << key;
       if (column < 0) return {};
-      line += (line.empty() ? "" : "|") + cell_text(row[static_cast<size_t>(column)]);
+      line += (line.empty() ? "" : "|") + cell_text(row[static_cast<size_t>(column)], digits);
     }
     lines.push_back(line);
   }
   return lines;
+}
+inline Lines lines_of(const report::Report& report, const std::string& section,
+                      const std::vector<std::string>& keys) {
+  return lines_of(section_of(report, section).table, keys);
 }
 
 // Adds a sample of a function that a line of the user's Python calls; "" for none of both.

@@ -6,8 +6,30 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
+
+#include "base/result.h"
 
 namespace sonde::test {
+
+// Fails the test with the error's line where there is one.
+template <typename T>
+void expect_ok(const Result<T>& result) {
+  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().to_line());
+}
+
+// The value of a call that a test cannot do without: where there is none, the test program ends.
+template <typename T>
+T value_of(Result<T> result) {
+  expect_ok(result);
+  return std::move(result).value();
+}
+
+// Whether `part` is in `text`, which a failed check shows whole.
+inline testing::AssertionResult has(std::string_view text, std::string_view part) {
+  return testing::AssertionResult(text.find(part) != text.npos)
+         << "looked for: " << part << "\nin: " << text;
+}
 
 // A file of the real traces, or "" if this machine has none. Tests run in the source folder.
 inline std::string real_file(const std::string& name) {

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "analysis/analysis.h"
+#include "analysis/analysis_test_support.h"
 #include "analysis/operations/stats.h"
 #include "analysis/quantile.h"
 #include "base/test_support.h"
@@ -18,65 +18,43 @@
 namespace sonde {
 namespace {
 
-using Lines = std::vector<std::string>;
+using analysis::Lines;
+using test::has;
+using test::value_of;
 
 struct TemporaryFile {
   test::TemporaryDirectory folder;
   std::string path() const { return folder / "trace.rpd"; }
 };
 
-std::string text_of(const report::Value& value) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
-  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.9g}", *real);
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return "-";
+// With as many digits as query() below.
+Lines columns_of(const report::Table& table, const std::vector<std::string>& columns) {
+  return analysis::lines_of(table, columns, 9);
 }
 
-Lines columns_of(const report::Table& table, const std::vector<std::string>& columns) {
+Lines query(store::Reader& reader, const std::string& sql) {
   Lines lines;
-  for (const auto& row : table.rows) {
+  store::Statement rows = value_of(reader.database().prepare(sql));
+  while (value_of(rows.step())) {
     std::string line;
-    for (const std::string& column : columns) {
-      const int index = report::find_column(table, column);
-      EXPECT_GE(index, 0) << column;
-      if (index < 0) return {};
-      line += (line.empty() ? "" : "|") + text_of(row[static_cast<size_t>(index)]);
+    for (int c = 0; c < rows.column_count(); ++c) {
+      const bool is_real = rows.column_type(c) == 2;  // SQLITE_FLOAT
+      line += (c == 0 ? "" : "|") + (rows.is_null(c) ? "-"
+                                     : is_real       ? fmt::format("{:.9g}", rows.real(c))
+                                                     : std::string(rows.text(c)));
     }
     lines.push_back(line);
   }
   return lines;
 }
 
-Lines query(store::Reader& reader, const std::string& sql) {
-  Lines lines;
-  auto rows = reader.database().prepare(sql);
-  EXPECT_TRUE(rows.ok()) << (rows.ok() ? "" : rows.error().to_line());
-  if (!rows.ok()) return lines;
-  for (;;) {
-    const auto more = rows->step();
-    EXPECT_TRUE(more.ok());
-    if (!more.ok() || !*more) return lines;
-    std::string line;
-    for (int c = 0; c < rows->column_count(); ++c) {
-      const bool is_real = rows->column_type(c) == 2;  // SQLITE_FLOAT
-      line += (c == 0 ? "" : "|") + (rows->is_null(c) ? "-"
-                                     : is_real        ? fmt::format("{:.9g}", rows->real(c))
-                                                      : std::string(rows->text(c)));
-    }
-    lines.push_back(line);
-  }
-}
-
 trace::Trace loaded(store::Reader& reader, trace::Request request) {
-  auto trace = trace::load(reader, request);
-  EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().to_line());
-  return trace.ok() ? std::move(trace).value() : trace::Trace{};
+  return value_of(trace::load(reader, request));
 }
 
 report::Table table_of(store::Reader& reader, const char* analysis) {
-  auto report = analysis::run_analysis(analysis, loaded(reader, analysis::needs_of(analysis)));
-  EXPECT_TRUE(report.ok());
-  return report->sections.at(0).table;
+  const trace::Trace trace = loaded(reader, analysis::needs_of(analysis));
+  return value_of(analysis::run_analysis(analysis, trace)).sections.at(0).table;
 }
 
 Lines sorted(Lines lines) {
@@ -87,9 +65,7 @@ Lines sorted(Lines lines) {
 // All analyses of this file equal the views.
 void expect_equal_to_sql(const std::string& path) {
   SCOPED_TRACE(path);
-  auto opened = store::Reader::open(path);
-  ASSERT_TRUE(opened.ok()) << opened.error().to_line();
-  store::Reader& reader = *opened;
+  store::Reader reader = value_of(store::Reader::open(path));
   const std::string totals = "name, calls, total_ns, min_ns, max_ns, percentage";
   const std::vector<std::string> keys = {"name",   "calls",  "total_ns",
                                          "min_ns", "max_ns", "percentage"};
@@ -122,9 +98,7 @@ struct GeneratedOp {
 // copies with and without a size, barriers; calls in two domains.
 std::vector<GeneratedOp> generate(const std::string& path, uint32_t seed) {
   std::mt19937 random(seed);
-  auto opened = store::Writer::open(path, store::Writer::Mode::kCreate);
-  EXPECT_TRUE(opened.ok());
-  store::Writer& writer = *opened;
+  store::Writer writer = value_of(store::Writer::open(path, store::Writer::Mode::kCreate));
   const char* types[] = {"KernelExecution",  "Task",       "CopyHostToDevice",
                          "CopyDeviceToHost", "FillBuffer", "Barrier"};
   const char* kernels[] = {"add(float*)", "mul<int>(int*)", "quote\" \\ and\nline"};
@@ -184,9 +158,8 @@ TEST(Figures, EqualTheSqlViewsOnRealTraces) {
 TEST(Figures, WindowsSideBySideAddUp) {
   const TemporaryFile file;
   const auto ops = generate(file.path(), 99);
-  auto reader = store::Reader::open(file.path());
-  ASSERT_TRUE(reader.ok());
-  const auto span = trace::span_of(*reader);
+  store::Reader reader = value_of(store::Reader::open(file.path()));
+  const auto span = trace::span_of(reader);
   ASSERT_TRUE(span.ok() && span->has_value());
   std::map<std::string, int64_t> added;
   const std::optional<std::string> edges[] = {std::nullopt, "12.5%", "7us",
@@ -196,7 +169,7 @@ TEST(Figures, WindowsSideBySideAddUp) {
     ASSERT_TRUE(window.ok());
     trace::Request request = analysis::needs_of("top");
     request.window = *window;
-    const trace::Trace trace = loaded(*reader, request);
+    const trace::Trace trace = loaded(reader, request);
     for (size_t op = 0; op < trace.ops.size(); ++op) {
       EXPECT_GE(trace.ops.start_ns[op], window->extent->start_ns);
       EXPECT_LE(trace.ops.end_ns[op], window->extent->end_ns);
@@ -211,15 +184,14 @@ TEST(Figures, WindowsSideBySideAddUp) {
 TEST(Figures, FiltersByGpuAndName) {
   const TemporaryFile file;
   const auto ops = generate(file.path(), 3);
-  auto reader = store::Reader::open(file.path());
-  ASSERT_TRUE(reader.ok());
+  store::Reader reader = value_of(store::Reader::open(file.path()));
   const auto filter = trace::NameFilter::compile("^(add|Copy)");
   trace::Request request = analysis::needs_of("kernels");  // with details, by op id
   request.op_bytes = true;
   request.op_ids = true;
   request.gpu = 1;
   request.op_names = &*filter;
-  const trace::Trace trace = loaded(*reader, request);
+  const trace::Trace trace = loaded(reader, request);
   size_t expected = 0;
   for (const GeneratedOp& op : ops) {
     expected += op.gpu == 1 && (op.label.rfind("add", 0) == 0 || op.label.rfind("Copy", 0) == 0);
@@ -227,10 +199,9 @@ TEST(Figures, FiltersByGpuAndName) {
   EXPECT_EQ(trace.ops.size(), expected);
   EXPECT_EQ(trace.ops.bytes.size(), expected);
   for (size_t op = 0; op < trace.ops.size(); ++op) {
-    const Lines bytes =
-        query(*reader, fmt::format("SELECT bytes FROM sonde_op_detail WHERE op_id = "
-                                   "{}",
-                                   trace.ops.id[op]));
+    const Lines bytes = query(reader, fmt::format("SELECT bytes FROM sonde_op_detail WHERE op_id = "
+                                                  "{}",
+                                                  trace.ops.id[op]));
     const int64_t known = trace.ops.bytes[op];
     EXPECT_EQ(bytes, Lines{known < 0 ? "-" : fmt::format("{}", known)});
   }
@@ -264,19 +235,18 @@ TEST(Figures, QuantilesEqualSorting) {
 TEST(Figures, StatsFilesHaveEveryOperationOnce) {
   const TemporaryFile file;
   const auto ops = generate(file.path(), 4);
-  auto reader = store::Reader::open(file.path());
-  ASSERT_TRUE(reader.ok());
+  store::Reader reader = value_of(store::Reader::open(file.path()));
   trace::Request request;
   request.ops = request.apis = request.nesting = true;
-  const auto files = analysis::stats_files(loaded(*reader, request));
+  const auto files = analysis::stats_files(loaded(reader, request));
   Lines suffixes;
   for (const auto& stats : files) suffixes.push_back(stats.suffix);
   EXPECT_EQ(suffixes,
             (Lines{".stats.csv", ".copy_stats.csv", ".opencl_stats.csv", ".other_stats.csv"}));
   int64_t calls = 0;
   for (const GeneratedOp& op : ops) calls += op.label == "Barrier" ? 1 : 0;
-  EXPECT_NE(files[0].text.find(fmt::format("\"Barrier\",{},", calls)), std::string::npos);
-  EXPECT_NE(files[0].text.find("\"quote\"\" \\ and\nline\","), std::string::npos);
+  EXPECT_TRUE(has(files[0].text, fmt::format("\"Barrier\",{},", calls)));
+  EXPECT_TRUE(has(files[0].text, "\"quote\"\" \\ and\nline\","));
   EXPECT_EQ(files[0].text.rfind(
                 "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n", 0),
             0u);
@@ -286,26 +256,24 @@ TEST(Figures, StatsFilesHaveEveryOperationOnce) {
 // before it starts, and an op whose name is in no table.
 TEST(Figures, OddFiles) {
   const TemporaryFile file;
-  auto writer = store::Writer::open(file.path(), store::Writer::Mode::kCreate);
-  ASSERT_TRUE(writer.ok());
-  const int64_t kernel = writer->string("k");
-  const int64_t type = writer->string("KernelExecution");
-  writer->op({0, 0, 0, 100, 200, kernel, type});
-  ASSERT_TRUE(writer->commit().ok());  // its own strings have their ids now
-  ASSERT_TRUE(writer->database()
+  store::Writer writer = value_of(store::Writer::open(file.path(), store::Writer::Mode::kCreate));
+  const int64_t kernel = writer.string("k");
+  const int64_t type = writer.string("KernelExecution");
+  writer.op({0, 0, 0, 100, 200, kernel, type});
+  ASSERT_TRUE(writer.commit().ok());  // its own strings have their ids now
+  ASSERT_TRUE(writer.database()
                   .exec("INSERT INTO rocpd_string (id, string) VALUES (4294967296, 'k')")
                   .ok());
-  writer->op({0, 0, 0, 300, 400, 4294967296, type});
-  writer->op({0, 0, 0, 500, 450, kernel, type});
-  writer->op({0, 0, 0, 600, 650, 77777777777, type});
-  ASSERT_TRUE(writer->database()
+  writer.op({0, 0, 0, 300, 400, 4294967296, type});
+  writer.op({0, 0, 0, 500, 450, kernel, type});
+  writer.op({0, 0, 0, 600, 650, 77777777777, type});
+  ASSERT_TRUE(writer.database()
                   .exec("INSERT INTO sonde_drop VALUES ('opencl', 'the buffer was full', 1234)")
                   .ok());
-  ASSERT_TRUE(writer->finish().ok());
+  ASSERT_TRUE(writer.finish().ok());
   expect_equal_to_sql(file.path());
-  auto reader = store::Reader::open(file.path());
-  ASSERT_TRUE(reader.ok());
-  const trace::Trace trace = loaded(*reader, analysis::needs_of("top"));
+  store::Reader reader = value_of(store::Reader::open(file.path()));
+  const trace::Trace trace = loaded(reader, analysis::needs_of("top"));
   const report::Report report = *analysis::run_analysis("top", trace);
   EXPECT_EQ(columns_of(report.sections[0].table, {"name", "calls", "total_ns"}),
             (Lines{"k|3|200", "<string 77777777777>|1|50"}));

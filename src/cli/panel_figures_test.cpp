@@ -21,11 +21,10 @@ Printed printed(const analysis::Analysis& analysis, const std::string& path,
   const Command command = analysis_command(analysis);
   std::vector<std::string> words = {path, "--format", "json"};
   for (const auto& [name, value] : options) words.push_back("--" + name + "=" + value);
-  const auto parsed = parse(command, words);
-  EXPECT_TRUE(parsed.ok()) << parsed.error().to_line();
+  const auto parsed = test::value_of(parse(command, words));
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const Result<int> status = command.run(parsed->arguments);
+  const Result<int> status = command.run(parsed.arguments);
   Printed printed{status.ok() && *status == 0, testing::internal::GetCapturedStdout()};
   testing::internal::GetCapturedStderr();
   return printed;

@@ -16,28 +16,26 @@
 namespace sonde {
 namespace {
 
+using test::value_of;
 using timeline::Timeline;
 using timeline::Track;
 using trace::Interval;
 
 int64_t counted(store::Reader& reader, const std::string& view, Interval time) {
-  auto rows = reader.database().prepare(
+  auto rows = value_of(reader.database().prepare(
       fmt::format("SELECT count(*) FROM {} WHERE start_ns >= {} AND start_ns < {}", view,
-                  time.start_ns, time.end_ns));
-  EXPECT_TRUE(rows.ok());
-  EXPECT_TRUE(*rows->step());
-  return rows->integer(0);
+                  time.start_ns, time.end_ns)));
+  EXPECT_TRUE(*rows.step());
+  return rows.integer(0);
 }
 
 // By GPU, as the analysis says it.
 std::map<int64_t, int64_t> busy_of(store::Reader& reader, Interval time) {
   trace::Request request = analysis::needs_of("busy");
   request.window = {time, time};
-  const auto trace = trace::load(reader, request);
-  EXPECT_TRUE(trace.ok());
-  const auto report = analysis::run_analysis("busy", *trace);
-  EXPECT_TRUE(report.ok());
-  const report::Table& table = report->sections.at(0).table;
+  const auto trace = value_of(trace::load(reader, request));
+  const auto report = value_of(analysis::run_analysis("busy", trace));
+  const report::Table& table = report.sections.at(0).table;
   const auto column = static_cast<size_t>(report::find_column(table, "busy_ns"));
   std::map<int64_t, int64_t> busy;
   for (const auto& row : table.rows)
@@ -55,9 +53,8 @@ Sums sums_of(const Timeline& timeline, timeline::TileKey key) {
   for (const Track& track : timeline.tracks) {
     for (uint32_t i = 0; i < track.lanes; ++i) {
       const std::vector<uint32_t> asked = {track.first_lane + i};
-      const auto bytes = make_tile(timeline, asked, key);
-      EXPECT_TRUE(bytes.ok());
-      const timeline::ReadLane lane = timeline::TileReader(*bytes).lanes().at(0);
+      const auto bytes = value_of(make_tile(timeline, asked, key));
+      const timeline::ReadLane lane = timeline::TileReader(bytes).lanes().at(0);
       uint64_t count = 0;  // of what is drawn, not the figure beside it
       for (const uint32_t starts : lane.count) count += starts;
       for (const double start_ns : lane.start_ns) count += start_ns >= 0 ? 1 : 0;
@@ -73,24 +70,21 @@ Sums sums_of(const Timeline& timeline, timeline::TileKey key) {
 
 void expect_tiles_right(const std::string& path) {
   SCOPED_TRACE(path);
-  auto opened = importers::open_trace(path, "");
-  ASSERT_TRUE(opened.ok()) << opened.error().to_line();
-  const auto index = timeline::index_of(*opened);
-  ASSERT_TRUE(index.ok()) << index.error().to_line();
-  const Timeline& timeline = index->timeline;
+  auto opened = value_of(importers::open_trace(path, ""));
+  const auto index = value_of(timeline::index_of(opened));
+  const Timeline& timeline = index.timeline;
   const auto span = static_cast<uint64_t>(timeline.span.end_ns - timeline.span.start_ns);
   std::mt19937_64 random(span);
   for (int i = 0; i < 24; ++i) {
     const int level = static_cast<int>(random() % 26);
     const timeline::TileKey key = {
         level, static_cast<int64_t>(random() % (span + 1)) / (int64_t{timeline::kBins} << level)};
-    const auto time = timeline::time_of(timeline.span.start_ns, key);
-    ASSERT_TRUE(time.ok());
+    const auto time = value_of(timeline::time_of(timeline.span.start_ns, key));
     SCOPED_TRACE(fmt::format("tile {}/{}", key.level, key.number));
     const Sums sums = sums_of(timeline, key);
-    EXPECT_EQ(sums.ops, counted(*opened, "v_op", *time));
-    EXPECT_EQ(sums.apis, counted(*opened, "v_api", *time));
-    std::map<int64_t, int64_t> busy = busy_of(*opened, *time);
+    EXPECT_EQ(sums.ops, counted(opened, "v_op", time));
+    EXPECT_EQ(sums.apis, counted(opened, "v_api", time));
+    std::map<int64_t, int64_t> busy = busy_of(opened, time);
     for (auto row = busy.begin(); row != busy.end();) {  // only operations without length
       row = row->second == 0 ? busy.erase(row) : std::next(row);
     }

@@ -14,6 +14,8 @@
 namespace sonde::serve {
 namespace {
 
+using test::has;
+
 class Notes : public testing::Test {
  protected:
   std::string version() const {
@@ -37,14 +39,12 @@ constexpr const char* kOne =
     R"([{"from_ns": 5, "to_ns": 9, "text": "<b>slow</b> \u00e9", "track": "GPU 0"}])";
 
 TEST_F(Notes, AreKeptAndReadAgain) {
-  EXPECT_NE(read_notes(trace_).body.find("\"notes\": []"), std::string::npos);
+  EXPECT_TRUE(has(read_notes(trace_).body, "\"notes\": []"));
   EXPECT_FALSE(std::filesystem::exists(path_));  // reading writes nothing
   const http::Answer written = write(kOne, version());
   ASSERT_EQ(written.status, 200) << written.body;
   EXPECT_EQ(read_notes(trace_).body, written.body);
-  EXPECT_NE(written.body.find("\"text\": \"<b>slow</b> \xc3\xa9\", \"track\": \"GPU 0\"}"),
-            std::string::npos)
-      << written.body;
+  EXPECT_TRUE(has(written.body, "\"text\": \"<b>slow</b> \xc3\xa9\", \"track\": \"GPU 0\"}"));
   EXPECT_EQ(write("[]", version()).status, 200);
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
@@ -89,7 +89,7 @@ TEST_F(Notes, AFolderThatTakesNoneSaysSo) {
   ::chmod(folder_.path().c_str(), 0500);
   const http::Answer answer = write(kOne, version());
   EXPECT_EQ(answer.status, 500);
-  EXPECT_NE(answer.body.find("beside the trace"), std::string::npos) << answer.body;
+  EXPECT_TRUE(has(answer.body, "beside the trace"));
 }
 
 }  // namespace

@@ -10,15 +10,13 @@
 namespace sonde::store {
 namespace {
 
-using testing::number;
-using Lines = std::vector<std::string>;
+using namespace testing;
 
 class DatabaseTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto opened = Database::open(path_, Database::Mode::kCreate);
-    ASSERT_TRUE(opened.ok()) << opened.error().to_line();
-    database_ = std::make_unique<Database>(std::move(opened).value());
+    database_ =
+        std::make_unique<Database>(value_of(Database::open(path_, Database::Mode::kCreate)));
     ASSERT_TRUE(database_->exec("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x')").ok());
   }
 
@@ -40,31 +38,29 @@ TEST_F(DatabaseTest, IsForItsOwnerAloneWhateverTheUmask) {
 }
 
 TEST_F(DatabaseTest, BindsAndReturnsEveryType) {
-  auto query = database_->prepare("SELECT ?1, ?2, ?3, ?4, ?5");
-  ASSERT_TRUE(query.ok());
-  query->bind(1, int64_t{-5000000000});
-  query->bind(2, 2.5);
-  query->bind(3, std::string_view("a\0b", 3));
-  query->bind(4, std::string_view());
-  query->bind_null(5);
-  ASSERT_TRUE(*query->step());
-  EXPECT_EQ(query->integer(0), -5000000000);
-  EXPECT_EQ(query->real(1), 2.5);
-  EXPECT_EQ(query->text(2), std::string_view("a\0b", 3));
-  EXPECT_EQ(query->column_type(3), SQLITE_TEXT);
-  EXPECT_EQ(query->text(3), "");
-  EXPECT_TRUE(query->is_null(4));
-  EXPECT_EQ(query->text(4), "");
-  EXPECT_EQ(query->column_count(), 5);
-  EXPECT_STREQ(query->column_name(0), "?1");
-  EXPECT_FALSE(*query->step());
+  auto query = value_of(database_->prepare("SELECT ?1, ?2, ?3, ?4, ?5"));
+  query.bind(1, int64_t{-5000000000});
+  query.bind(2, 2.5);
+  query.bind(3, std::string_view("a\0b", 3));
+  query.bind(4, std::string_view());
+  query.bind_null(5);
+  ASSERT_TRUE(*query.step());
+  EXPECT_EQ(query.integer(0), -5000000000);
+  EXPECT_EQ(query.real(1), 2.5);
+  EXPECT_EQ(query.text(2), std::string_view("a\0b", 3));
+  EXPECT_EQ(query.column_type(3), SQLITE_TEXT);
+  EXPECT_EQ(query.text(3), "");
+  EXPECT_TRUE(query.is_null(4));
+  EXPECT_EQ(query.text(4), "");
+  EXPECT_EQ(query.column_count(), 5);
+  EXPECT_STREQ(query.column_name(0), "?1");
+  EXPECT_FALSE(*query.step());
 }
 
 TEST_F(DatabaseTest, FailedBindFailsTheStep) {
-  auto query = database_->prepare("SELECT ?1");
-  ASSERT_TRUE(query.ok());
-  query->bind(2, int64_t{1});
-  EXPECT_FALSE(query->step().ok());
+  auto query = value_of(database_->prepare("SELECT ?1"));
+  query.bind(2, int64_t{1});
+  EXPECT_FALSE(query.step().ok());
 }
 
 TEST_F(DatabaseTest, PrepareTakesOneStatement) {
@@ -104,15 +100,13 @@ TEST_F(DatabaseTest, KnowsTablesAndColumns) {
 
 TEST_F(DatabaseTest, TransactionWithoutCommitChangesNothing) {
   {
-    auto transaction = Transaction::begin(*database_);
-    ASSERT_TRUE(transaction.ok());
+    auto transaction = value_of(Transaction::begin(*database_));
     ASSERT_TRUE(database_->exec("DELETE FROM t").ok());
   }
   EXPECT_EQ(number(*database_, "SELECT count(*) FROM t"), 1);
   {
-    auto transaction = Transaction::begin(*database_);
-    ASSERT_TRUE(transaction.ok());
-    Transaction moved = std::move(transaction).value();
+    auto transaction = value_of(Transaction::begin(*database_));
+    Transaction moved = std::move(transaction);
     ASSERT_TRUE(database_->exec("DELETE FROM t").ok());
     ASSERT_TRUE(moved.commit().ok());
   }
@@ -120,26 +114,19 @@ TEST_F(DatabaseTest, TransactionWithoutCommitChangesNothing) {
 }
 
 TEST_F(DatabaseTest, ReadOnlyCannotWrite) {
-  auto reader = Database::open(path_, Database::Mode::kReadOnly);
-  ASSERT_TRUE(reader.ok());
-  const auto status = reader->exec("DELETE FROM t");
+  auto reader = value_of(Database::open(path_, Database::Mode::kReadOnly));
+  const auto status = reader.exec("DELETE FROM t");
   ASSERT_FALSE(status.ok());
-  EXPECT_NE(status.error().to_line().find("cannot be written"), std::string::npos);
+  EXPECT_TRUE(has(status.error().to_line(), "cannot be written"));
 }
 
 TEST_F(DatabaseTest, OpenSaysWhatIsWrong) {
-  EXPECT_NE(Database::open(path_, Database::Mode::kCreate).error().to_line().find("already exists"),
-            std::string::npos);
-  EXPECT_NE(Database::open(directory_ / "none", Database::Mode::kReadWrite)
-                .error()
-                .to_line()
-                .find("No such file"),
-            std::string::npos);
-  EXPECT_NE(Database::open(directory_.path(), Database::Mode::kReadOnly)
-                .error()
-                .to_line()
-                .find("directory"),
-            std::string::npos);
+  EXPECT_TRUE(
+      has(Database::open(path_, Database::Mode::kCreate).error().to_line(), "already exists"));
+  EXPECT_TRUE(has(Database::open(directory_ / "none", Database::Mode::kReadWrite).error().to_line(),
+                  "No such file"));
+  EXPECT_TRUE(has(Database::open(directory_.path(), Database::Mode::kReadOnly).error().to_line(),
+                  "directory"));
   const std::string nowhere = directory_ / "no/such/t.db";
   EXPECT_EQ(Database::open(nowhere, Database::Mode::kCreate).error().context, nowhere);
 }

@@ -18,7 +18,10 @@
 
 namespace sonde::store::testing {
 
+using test::expect_ok;
+using test::has;
 using test::TemporaryDirectory;
+using test::value_of;
 using Lines = std::vector<std::string>;
 
 inline std::string read_bytes(const std::string& path) {
@@ -43,35 +46,26 @@ inline void run_sql(const std::string& path, const std::string& sql) {
   sqlite3_close(handle);
 }
 
-inline Reader open_reader(const std::string& path) {
-  auto reader = Reader::open(path);
-  EXPECT_TRUE(reader.ok()) << (reader.ok() ? "" : reader.error().to_line());
-  return std::move(reader).value();
-}
+inline Reader open_reader(const std::string& path) { return value_of(Reader::open(path)); }
 
-// Rows as "a|b|c", NULL as "-".
-inline std::vector<std::string> rows(Database& database, const std::string& sql) {
+// Rows as "a|b|c".
+inline std::vector<std::string> rows(Database& database, const std::string& sql,
+                                     const char* null = "-") {
   std::vector<std::string> out;
-  auto statement = database.prepare(sql);
-  EXPECT_TRUE(statement.ok()) << (statement.ok() ? "" : statement.error().to_line());
-  if (!statement) return out;
-  for (;;) {
-    auto row = statement->step();
-    EXPECT_TRUE(row.ok()) << (row.ok() ? "" : row.error().to_line());
-    if (!row || !*row) return out;
+  Statement statement = value_of(database.prepare(sql));
+  while (value_of(statement.step())) {
     std::string line;
-    for (int i = 0; i < statement->column_count(); ++i) {
+    for (int i = 0; i < statement.column_count(); ++i) {
       if (i > 0) line += '|';
-      line += statement->is_null(i) ? "-" : std::string(statement->text(i));
+      line += statement.is_null(i) ? null : std::string(statement.text(i));
     }
     out.push_back(line);
   }
+  return out;
 }
 
 inline int64_t number(Database& database, const std::string& sql) {
-  auto value = database.integer(sql, -1);
-  EXPECT_TRUE(value.ok()) << (value.ok() ? "" : value.error().to_line());
-  return value ? *value : -1;
+  return value_of(database.integer(sql, -1));
 }
 
 namespace ddl {

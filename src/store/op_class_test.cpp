@@ -31,17 +31,16 @@ TEST(OpClass, SqlSaysTheSame) {
   auto opened = Database::open(directory / "any.db", Database::Mode::kCreate);
   ASSERT_TRUE(opened.ok()) << opened.error().to_line();
   Database database = std::move(opened).value();
-  auto row = database.prepare("SELECT coalesce(" + is_kernel_sql() + ", 0), coalesce(" +
-                              moves_memory_sql() +
-                              ", 0) FROM (SELECT ?1 AS string) t, (SELECT ?2 AS string) n");
-  ASSERT_TRUE(row.ok()) << row.error().to_line();
+  auto row = test::value_of(database.prepare(
+      "SELECT coalesce(" + is_kernel_sql() + ", 0), coalesce(" + moves_memory_sql() +
+      ", 0) FROM (SELECT ?1 AS string) t, (SELECT ?2 AS string) n"));
   const auto check = [&](const char* type, std::string_view name, OpClass op) {
-    type == nullptr ? row->bind_null(1) : row->bind(1, std::string_view(type));
-    row->bind(2, name);
-    ASSERT_TRUE(row->step().value());
-    EXPECT_EQ(row->integer(0) != 0, op == OpClass::kKernel) << type << " '" << name << "'";
-    EXPECT_EQ(row->integer(1) != 0, moves_memory(op)) << type << " '" << name << "'";
-    row->reset();
+    type == nullptr ? row.bind_null(1) : row.bind(1, std::string_view(type));
+    row.bind(2, name);
+    ASSERT_TRUE(row.step().value());
+    EXPECT_EQ(row.integer(0) != 0, op == OpClass::kKernel) << type << " '" << name << "'";
+    EXPECT_EQ(row.integer(1) != 0, moves_memory(op)) << type << " '" << name << "'";
+    row.reset();
   };
   for (const std::string_view name : {"", "gemm"}) {
     for (const char* type : wire::kOpTypeNames) {

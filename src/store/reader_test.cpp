@@ -17,7 +17,7 @@ std::string failure(const std::string& path) {
   if (reader.ok()) return "";
   const std::string line = reader.error().to_line();
   EXPECT_EQ(line.rfind(path + ": ", 0), 0u) << line;
-  EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+  EXPECT_FALSE(has(line, "\n"));
   return line.substr(path.size() + 2);
 }
 
@@ -104,34 +104,28 @@ class ReaderTest : public ::testing::Test {
 };
 
 TEST_F(ReaderTest, SaysWhatIsWrongWithAFile) {
-  EXPECT_NE(failure(directory_ / "none.rpd").find("No such file"), std::string::npos);
-  EXPECT_NE(failure(directory_.path()).find("a directory, not a trace"), std::string::npos);
-  EXPECT_NE(failure(file("empty", "")).find("the file is empty"), std::string::npos);
-  EXPECT_NE(failure(file("short", "S")).find("not an SQLite file"), std::string::npos);
-  EXPECT_NE(failure(file("text", std::string(10000, 'x'))).find("not an SQLite file"),
-            std::string::npos);
-  EXPECT_NE(failure(file("magic", std::string("SQLite format 3\0", 16))).find("not an SQLite file"),
-            std::string::npos);
-  EXPECT_NE(failure(file_with("other", "CREATE TABLE t (a)")).find("no table rocpd_string"),
-            std::string::npos);
-  EXPECT_NE(
-      failure(file_with("sdk", "CREATE TABLE rocpd_kernel_dispatch_0001 (id)")).find("rocprofv3"),
-      std::string::npos);
+  EXPECT_TRUE(has(failure(directory_ / "none.rpd"), "No such file"));
+  EXPECT_TRUE(has(failure(directory_.path()), "a directory, not a trace"));
+  EXPECT_TRUE(has(failure(file("empty", "")), "the file is empty"));
+  EXPECT_TRUE(has(failure(file("short", "S")), "not an SQLite file"));
+  EXPECT_TRUE(has(failure(file("text", std::string(10000, 'x'))), "not an SQLite file"));
+  EXPECT_TRUE(
+      has(failure(file("magic", std::string("SQLite format 3\0", 16))), "not an SQLite file"));
+  EXPECT_TRUE(has(failure(file_with("other", "CREATE TABLE t (a)")), "no table rocpd_string"));
+  EXPECT_TRUE(
+      has(failure(file_with("sdk", "CREATE TABLE rocpd_kernel_dispatch_0001 (id)")), "rocprofv3"));
 }
 
 TEST_F(ReaderTest, SaysWhatIsWrongWithAGzipFile) {
   const std::string whole =
       gzip(testing::read_bytes(testing::make_example(directory_, Flavour::kV3)));
-  EXPECT_NE(failure(file("cut.gz", whole.substr(0, whole.size() / 2))).find("cut off"),
-            std::string::npos);
-  EXPECT_NE(failure(file("cut_end.gz", whole.substr(0, whole.size() - 3))).find("cut off"),
-            std::string::npos);
+  EXPECT_TRUE(has(failure(file("cut.gz", whole.substr(0, whole.size() / 2))), "cut off"));
+  EXPECT_TRUE(has(failure(file("cut_end.gz", whole.substr(0, whole.size() - 3))), "cut off"));
   std::string flipped = whole;
   flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 0x55);
-  EXPECT_NE(failure(file("flipped.gz", flipped)).find("gzip"), std::string::npos);
-  EXPECT_NE(failure(file("text.gz", gzip("hello"))).find("does not hold an .rpd"),
-            std::string::npos);
-  EXPECT_NE(failure(file("magic.gz", "\x1f\x8b")).find("gzip"), std::string::npos);
+  EXPECT_TRUE(has(failure(file("flipped.gz", flipped)), "gzip"));
+  EXPECT_TRUE(has(failure(file("text.gz", gzip("hello"))), "does not hold an .rpd"));
+  EXPECT_TRUE(has(failure(file("magic.gz", "\x1f\x8b")), "gzip"));
 }
 
 // Whatever is cut off or flipped: an error or an answer, and never the end of the process.
@@ -188,23 +182,20 @@ TEST_F(ReaderTest, CutOffFileNamesItself) {
 
 TEST_F(ReaderTest, ViewsAndVirtualTablesInTheFileAreNotRun) {
   const std::string base = testing::ddl::v3() + "DROP TABLE rocpd_op;";
-  EXPECT_NE(
+  EXPECT_TRUE(has(
       failure(file_with("view", base + "CREATE VIEW rocpd_op AS WITH RECURSIVE r(x) AS (SELECT 1 "
-                                       "UNION ALL SELECT x FROM r) SELECT * FROM r"))
-          .find("rocpd_op is not a plain table"),
-      std::string::npos);
-  EXPECT_NE(
+                                       "UNION ALL SELECT x FROM r) SELECT * FROM r")),
+      "rocpd_op is not a plain table"));
+  EXPECT_TRUE(has(
       failure(file_with("virtual", base + "CREATE VIRTUAL TABLE rocpd_op USING fts5 (id, gpuId, "
                                           "queueId, sequenceId, start, \"end\", "
-                                          "description_id, opType_id)"))
-          .find("rocpd_op is not a plain table"),
-      std::string::npos);
-  EXPECT_NE(
-      failure(file_with("generated",
-                        base + "CREATE TABLE rocpd_op (id, gpuId, queueId, sequenceId, start, "
-                               "\"end\" AS (start + 1), description_id, opType_id)"))
-          .find("rocpd_op has no column end"),
-      std::string::npos);
+                                          "description_id, opType_id)")),
+      "rocpd_op is not a plain table"));
+  EXPECT_TRUE(
+      has(failure(file_with("generated",
+                            base + "CREATE TABLE rocpd_op (id, gpuId, queueId, sequenceId, start, "
+                                   "\"end\" AS (start + 1), description_id, opType_id)")),
+          "rocpd_op has no column end"));
 }
 
 TEST_F(ReaderTest, ViewsOfTheFileDoNotReplaceOurs) {
@@ -221,10 +212,9 @@ TEST_F(ReaderTest, TriggersOfTheFileDoNotFire) {
                                      "CREATE TABLE t (a); CREATE TABLE u (a);"
                                      "CREATE TRIGGER x AFTER INSERT ON t BEGIN INSERT "
                                      "INTO u VALUES (1); END;");
-  auto database = Database::open(path, Database::Mode::kReadWrite);
-  ASSERT_TRUE(database.ok());
-  ASSERT_TRUE(database->exec("INSERT INTO t VALUES (1)").ok());
-  EXPECT_EQ(number(*database, "SELECT count(*) FROM u"), 0);
+  auto database = value_of(Database::open(path, Database::Mode::kReadWrite));
+  ASSERT_TRUE(database.exec("INSERT INTO t VALUES (1)").ok());
+  EXPECT_EQ(number(database, "SELECT count(*) FROM u"), 0);
 }
 
 TEST_F(ReaderTest, OddValuesAreKept) {

@@ -9,9 +9,7 @@
 namespace sonde::store {
 namespace {
 
-using testing::number;
-using testing::rows;
-using Lines = std::vector<std::string>;
+using namespace testing;
 
 class RowBufferTest : public ::testing::Test {
  protected:
@@ -21,10 +19,6 @@ class RowBufferTest : public ::testing::Test {
         "CREATE TABLE sonde_op_detail (op_id integer PRIMARY KEY, process_id, api_id, queued_ns, "
         "submitted_ns, bytes, grid_x, grid_y, grid_z, group_x, group_y, group_z, "
         "group_segment_bytes, private_segment_bytes, status)"));
-  }
-
-  static void expect_ok(const Status& status) {
-    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().to_line());
   }
 
   testing::TemporaryDirectory directory_;

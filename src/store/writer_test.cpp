@@ -16,13 +16,7 @@ namespace {
 using namespace testing;
 
 Writer open_writer(const std::string& path, Writer::Mode mode) {
-  auto writer = Writer::open(path, mode);
-  EXPECT_TRUE(writer.ok()) << (writer.ok() ? "" : writer.error().to_line());
-  return std::move(writer).value();
-}
-
-void expect_ok(const Status& status) {
-  EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().to_line());
+  return value_of(Writer::open(path, mode));
 }
 
 class WriterTest : public ::testing::Test {
@@ -191,7 +185,7 @@ TEST_F(WriterTest, ExistingFilesAreSafe) {
   testing::write_bytes(path_, "precious");
   const auto writer = Writer::open(path_, Writer::Mode::kCreate);
   ASSERT_FALSE(writer.ok());
-  EXPECT_NE(writer.error().to_line().find(path_ + ": already exists"), std::string::npos);
+  EXPECT_TRUE(has(writer.error().to_line(), path_ + ": already exists"));
   EXPECT_EQ(testing::read_bytes(path_), "precious");
 }
 
@@ -234,7 +228,7 @@ TEST_F(WriterTest, AppendRefusesFilesOfOthers) {
   const std::string before = testing::read_bytes(foreign);
   const auto writer = Writer::open(foreign, Writer::Mode::kAppend);
   ASSERT_FALSE(writer.ok());
-  EXPECT_NE(writer.error().to_line().find("sonde upgrade"), std::string::npos);
+  EXPECT_TRUE(has(writer.error().to_line(), "sonde upgrade"));
   EXPECT_EQ(testing::read_bytes(foreign), before);
   EXPECT_FALSE(Writer::open(directory_ / "none.rpd", Writer::Mode::kAppend).ok());
 }
@@ -282,9 +276,8 @@ TEST_F(WriterTest, BusyCommitCanBeRepeated) {
   expect_ok(writer.database().exec("PRAGMA busy_timeout=20"));
   {
     Reader reader = open_reader(path_);
-    auto query = reader.database().prepare("SELECT * FROM rocpd_string");
-    ASSERT_TRUE(query.ok());
-    ASSERT_TRUE(query->step().ok());
+    auto query = value_of(reader.database().prepare("SELECT * FROM rocpd_string"));
+    ASSERT_TRUE(query.step().ok());
     const auto status = writer.commit();
     ASSERT_FALSE(status.ok());
     EXPECT_TRUE(is_busy(status.error())) << status.error().to_line();
@@ -300,7 +293,7 @@ TEST_F(WriterTest, FirstErrorStays) {
   writer.monitor({"gpu", "sclk", "1", 0, 0, 0});
   const auto first = writer.commit();
   ASSERT_FALSE(first.ok());
-  EXPECT_NE(first.error().to_line().find("rocpd_monitor"), std::string::npos);
+  EXPECT_TRUE(has(first.error().to_line(), "rocpd_monitor"));
   EXPECT_FALSE(writer.commit().ok());
   EXPECT_FALSE(writer.finish().ok());
 }
@@ -326,10 +319,9 @@ TEST_F(WriterTest, FullDiskKeepsTheLastCommit) {
 
 TEST_F(WriterTest, OnlyOneWriter) {
   Writer writer = open_writer(path_, Writer::Mode::kCreate);
-  auto other = Database::open(path_, Database::Mode::kReadWrite);
-  ASSERT_TRUE(other.ok());
-  expect_ok(other->exec("PRAGMA busy_timeout=0"));
-  const auto status = other->exec("DELETE FROM rocpd_string");
+  auto other = value_of(Database::open(path_, Database::Mode::kReadWrite));
+  expect_ok(other.exec("PRAGMA busy_timeout=0"));
+  const auto status = other.exec("DELETE FROM rocpd_string");
   ASSERT_FALSE(status.ok());
   EXPECT_TRUE(is_busy(status.error()));
 }
@@ -469,7 +461,7 @@ TEST_F(KilledWriterTest, JournalThatNamesAnotherFileIsRefused) {
   testing::write_bytes(path_ + "-journal", journal);
   const auto reader = Reader::open(path_);
   ASSERT_FALSE(reader.ok());
-  EXPECT_NE(reader.error().to_line().find(path_ + ": its journal"), std::string::npos);
+  EXPECT_TRUE(has(reader.error().to_line(), path_ + ": its journal"));
   EXPECT_EQ(testing::read_bytes(victim), "precious");
 }
 

@@ -57,7 +57,7 @@ TEST(Collectives, bandwidth_si_units) {
   const std::vector<trace::Trace> traces = {Rank{{{100, 1100}, {2000, 4000}}}.build()};
   const report::Report report = collectives_report(traces);
   // 4000 bytes in 1000 ns and in 2000 ns: 8000 / 3000 bytes a nanosecond, which is GB/s.
-  EXPECT_EQ(lines_of(section_of(report, "collectives").table,
+  EXPECT_EQ(lines_of(report, "collectives",
                      {"group", "op", "message_bytes", "ranks", "count", "total_ns", "latency_ns",
                       "algorithm_gb_per_s", "bus_gb_per_s", "skew_ns"}),
             (Lines{"0 [0, 1]|allreduce|4000|2|2|3000|1500|2.667|2.667|-"}));
@@ -82,17 +82,16 @@ TEST(Collectives, SkewStragglerAndClocks) {
       rank_at(0, {{1000, 2000}, {3000, 3400}, {5000, 5900}}).build(),
       rank_at(1'000'000, {{1600, 2000}, {3000, 3400}, {5300, 5900}}).build()};
   const report::Report report = collectives_report(traces);
-  EXPECT_EQ(lines_of(section_of(report, "collectives").table,
+  EXPECT_EQ(lines_of(report, "collectives",
                      {"count", "total_ns", "latency_ns", "skew_ns", "max_skew_ns"}),
             (Lines{"3|1400000|400000|300000|600000"}));
-  EXPECT_EQ(lines_of(section_of(report, "ranks").table,
+  EXPECT_EQ(lines_of(report, "ranks",
                      {"rank", "collectives", "total_ns", "waited_ns", "last", "late_ns",
                       "caused_ns", "clock_ahead_ns"}),
             (Lines{"0|3|2300000|900000|0|0|0|0", "1|3|1400000|0|2|900000|900000|1000000000"}));
-  EXPECT_EQ(
-      lines_of(section_of(report, "classes").table, {"class", "collectives", "time_ns", "skew_ns"}),
-      (Lines{"transfer|2|1300000|300000", "mixed|1|1000000|600000"}));
-  EXPECT_EQ(lines_of(section_of(report, "time").table, {"part", "time_ns"}),
+  EXPECT_EQ(lines_of(report, "classes", {"class", "collectives", "time_ns", "skew_ns"}),
+            (Lines{"transfer|2|1300000|300000", "mixed|1|1000000|600000"}));
+  EXPECT_EQ(lines_of(report, "time", {"part", "time_ns"}),
             (Lines{"waiting|900000", "transfer|2800000"}));
   EXPECT_EQ(report.notes, (Lines{"ends of collectives lie 0 ns apart on the common clock"}));
 }
@@ -126,8 +125,7 @@ TEST(Collectives, AreNotMatchedWhereTheyDiffer) {
   // With numbers what both have is.
   const std::vector<trace::Trace> numbered = {Rank{{{100, 200}, {300, 400}}, 8, true}.build(),
                                               Rank{{{100, 200}}, 8, true}.build()};
-  EXPECT_EQ(lines_of(section_of(collectives_report(numbered), "collectives").table, {"count"}),
-            (Lines{"1"}));
+  EXPECT_EQ(lines_of(collectives_report(numbered), "collectives", {"count"}), (Lines{"1"}));
 }
 
 // Rows of ranks with a group of their own for each pair.
@@ -327,9 +325,9 @@ TEST(Collectives, RatesOfEachCommunicator) {
     rows.add(OpRow{"ncclDevKernel_Generic_1()", t + 100, t + (is_far ? 10'100 : 1100), launch});
   }
   const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
-  EXPECT_EQ(lines_of(section_of(collectives_report(traces), "collectives").table,
-                     {"group", "count", "latency_ns", "slow"}),
-            (Lines{"0xb0|4|10000|0", "0xa0|8|1000|0"}));
+  EXPECT_EQ(
+      lines_of(collectives_report(traces), "collectives", {"group", "count", "latency_ns", "slow"}),
+      (Lines{"0xb0|4|10000|0", "0xa0|8|1000|0"}));
 }
 
 TEST(Collectives, straggler_matches_all_comm_kernels) {
@@ -399,9 +397,7 @@ std::vector<trace::Trace> real_traces(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::string path = test::real_file("kineto/" + name + ".json.gz");
     if (path.empty()) return {};
-    auto trace = trace::load_file(path, "kineto", collectives_needs(), {});
-    EXPECT_TRUE(trace.ok());
-    if (trace.ok()) traces.push_back(std::move(*trace));
+    traces.push_back(value_of(trace::load_file(path, "kineto", collectives_needs(), {})));
   }
   return traces;
 }
@@ -429,8 +425,7 @@ TEST(Collectives, TwoRanksOfGlooThatDiffer) {
   const auto traces = real_traces({"legacy_torch113_ddp_rank0", "legacy_torch113_ddp_rank1"});
   if (traces.empty()) GTEST_SKIP() << "no legacy_torch113_ddp";
   const report::Report report = collectives_report(traces);
-  EXPECT_EQ(lines_of(section_of(report, "ranks").table, {"rank", "collectives"}),
-            (Lines{"0|10", "1|11"}));
+  EXPECT_EQ(lines_of(report, "ranks", {"rank", "collectives"}), (Lines{"0|10", "1|11"}));
   EXPECT_EQ(report.notes.at(0),
             "collectives of group '' that not all ranks have are left out: 1 of rank 1");
 }

@@ -11,16 +11,14 @@ namespace {
 constexpr int64_t kUs = 1000;
 
 Lines bounds_of(const report::Report& report) {
-  return lines_of(section_of(report, "bound_by").table, {"bound_by", "time_ns"});
+  return lines_of(report, "bound_by", {"bound_by", "time_ns"});
 }
 
 trace::Trace real_trace(const std::string& name) {
   const std::string path = test::real_file(name);
   if (path.empty()) return {};
   const Analysis* analysis = find_analysis("critical-path");
-  auto trace = trace::load_file(path, "", analysis->needs(parameters_of(*analysis, {})), {});
-  EXPECT_TRUE(trace.ok());
-  return trace.ok() ? std::move(*trace) : trace::Trace{};
+  return value_of(trace::load_file(path, "", analysis->needs(parameters_of(*analysis, {})), {}));
 }
 
 #define LOAD_OR_SKIP(trace, name)              \

@@ -80,9 +80,9 @@ TEST(Diff, VerdictExplainedAndRenamedOperators) {
   EXPECT_EQ(lines_of(wall.table, {"what", "name", "delta_ns"}),
             (Lines{"busy|k2|140", "busy|k1|-40", "idle|aten::cudnn_convolution|10",
                    "idle|aten::miopen_convolution|-10", "idle|hipDeviceSynchronize|0"}));
-  EXPECT_EQ(lines_of(section_of(report, "operations").table, {"name", "change", "delta_ns"}),
+  EXPECT_EQ(lines_of(report, "operations", {"name", "change", "delta_ns"}),
             (Lines{"k2|added|140", "k1|removed|-40"}));
-  EXPECT_EQ(lines_of(section_of(report, "tree").table, {"path", "gpu_a_ns", "gpu_b_ns"}),
+  EXPECT_EQ(lines_of(report, "tree", {"path", "gpu_a_ns", "gpu_b_ns"}),
             (Lines{"ProfilerStep# / aten::conv / aten::miopen_convolution => "
                    "aten::cudnn_convolution|40|140"}));
 }
@@ -118,7 +118,7 @@ TEST(Diff, OperatorsOfOneNamespaceAreNotRenamed) {
   const report::Report report =
       compare(program("autograd::evaluate_function: MeanBackward0", "k", 40),
               program("autograd::evaluate_function: AddBackward0", "k", 40));
-  EXPECT_EQ(lines_of(section_of(report, "tree").table, {"path", "ops_a", "ops_b"}),
+  EXPECT_EQ(lines_of(report, "tree", {"path", "ops_a", "ops_b"}),
             (Lines{"ProfilerStep# / aten::conv / autograd::evaluate_function: MeanBackward0|1|0",
                    "ProfilerStep# / aten::conv / autograd::evaluate_function: AddBackward0|0|1"}));
 }
@@ -206,13 +206,12 @@ TEST(Diff, ControlAndTestOfARealModel) {
     EXPECT_EQ(sum_of(section.table, "total_a_ns"), expected.total_a_us * 1000);
     EXPECT_EQ(sum_of(section.table, "total_b_ns"), expected.total_b_us * 1000);
   }
-  const Lines operators =
-      lines_of(section_of(report, "operators").table,
-               {"name", "change", "calls_a", "calls_b", "total_a_ns", "total_b_ns"});
+  const Lines operators = lines_of(
+      report, "operators", {"name", "change", "calls_a", "calls_b", "total_a_ns", "total_b_ns"});
   EXPECT_EQ(operators.at(0), "aten::item|unchanged|30|30|36976000|207461000");
   EXPECT_EQ(operators.at(2), "aten::copy_|increased|444|5232|44387000|192021000");
   EXPECT_EQ(operators.at(3), "CompiledFunction|added|0|6|0|78388000");
-  EXPECT_EQ(lines_of(section_of(report, "operations").table,
+  EXPECT_EQ(lines_of(report, "operations",
                      {"name", "change", "calls_a", "calls_b", "total_a_ns", "total_b_ns"})
                 .at(0),
             "Memcpy DtoD (Device -> Device)|increased|18|4645|2735000|92932000");

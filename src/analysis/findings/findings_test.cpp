@@ -30,7 +30,7 @@ TEST(Findings, NoneWithoutWorkOfADevice) {
   EXPECT_TRUE(found({}).empty());
   const trace::Trace empty = trace::TraceBuilder().build();
   const auto report = findings_report({&empty, 1}, {}, {});
-  EXPECT_NE(report.sections.front().empty_text.find("No device operations"), std::string::npos);
+  EXPECT_TRUE(has(report.sections.front().empty_text, "No device operations"));
 }
 
 // 1000 ns of kernel, 3000 ns in which the next launch was not made, 1000 ns of another kernel.
@@ -43,8 +43,8 @@ TEST(Findings, LateLaunches) {
   EXPECT_EQ(found(rows), (Lines{"launch-bound 3000/3000 of 5000", "one-kernel 500/1000 of 5000"}));
   EXPECT_EQ(found(rows, 50), (Lines{"launch-bound 3000/3000 of 5000"}));
   const auto findings = findings_in(rows, 50);
-  EXPECT_NE(findings.front().evidence.find("1 gap, 3.00 us on average"), std::string::npos);
-  EXPECT_NE(findings.front().evidence.find("ends with b"), std::string::npos);
+  EXPECT_TRUE(has(findings.front().evidence, "1 gap, 3.00 us on average"));
+  EXPECT_TRUE(has(findings.front().evidence, "ends with b"));
 }
 
 // The evidence says what the host did instead of launching.
@@ -57,7 +57,7 @@ TEST(Findings, WhatTheHostDidIsNamed) {
   rows.add(OpRow{"b", 4100, 5100, second});
   const auto findings = findings_in(rows, 50);
   EXPECT_EQ(findings.front().id, "code-loading");
-  EXPECT_NE(findings.front().evidence.find("hipModuleLoadData"), std::string::npos);
+  EXPECT_TRUE(has(findings.front().evidence, "hipModuleLoadData"));
 }
 
 // The call comes 1000 ns into the gap and takes 6000, and its kernel begins 400,000 after it: not
@@ -104,9 +104,9 @@ TEST(Findings, AdviceOnPrecisionIsForTheGpuThatItIsAbout) {
     rows.add(OpRow{"volta_sgemm_128x64_nn", 0, 100});
     return findings_in(rows, 5).front().advice;
   };
-  EXPECT_NE(advice("NVIDIA A100-SXM4-40GB").find("TF32, from"), std::string::npos);
-  EXPECT_NE(advice("Some GPU").find("TF32, from"), std::string::npos);
-  EXPECT_NE(advice("Tesla V100-SXM2-16GB").find("neither TF32 nor"), std::string::npos);
+  EXPECT_TRUE(has(advice("NVIDIA A100-SXM4-40GB"), "TF32, from"));
+  EXPECT_TRUE(has(advice("Some GPU"), "TF32, from"));
+  EXPECT_TRUE(has(advice("Tesla V100-SXM2-16GB"), "neither TF32 nor"));
 }
 
 // One trace for each finding in which it costs something, and one that is nearly the same in which
@@ -482,7 +482,7 @@ TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
   EXPECT_EQ(ids.size(), 44u);
   for (const std::string& id : ids) {
-    EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
+    EXPECT_TRUE(has(findings_definition(), id)) << id;
   }
 }
 

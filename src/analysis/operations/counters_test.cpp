@@ -22,10 +22,10 @@ TEST(Counters, AddUpByKernelWithRates) {
   for (const uint32_t seed : {0u, 1u, 2u}) {
     const auto report = ask("counters", rows, {}, seed);
     // 100 in 4 us are 25 million a second.
-    EXPECT_EQ(lines_of(section_of(report, "counters").table, kColumns),
+    EXPECT_EQ(lines_of(report, "counters", kColumns),
               (Lines{"a|READS|1|10|10|10|10|1000|1e+07", "a|WAVES|2|100|50|36|64|4000|2.5e+07",
                      "b|WAVES|1|7|7|7|7|500|1.4e+07"}));
-    EXPECT_EQ(lines_of(section_of(report, "totals").table, {"counter", "ops", "sum", "gpu_ns"}),
+    EXPECT_EQ(lines_of(report, "totals", {"counter", "ops", "sum", "gpu_ns"}),
               (Lines{"READS|1|10|1000", "WAVES|3|107|4500"}));
   }
 }
@@ -34,7 +34,7 @@ TEST(Counters, AddUpByKernelWithRates) {
 TEST(Counters, PartsOfAReadingAreOneValue) {
   trace::TraceBuilder rows;
   rows.add(counted("a", 0, 0, {{"WAVES", 1}, {"WAVES", 2}, {"WAVES", 4}}));
-  EXPECT_EQ(lines_of(section_of(ask("counters", rows), "counters").table, kColumns),
+  EXPECT_EQ(lines_of(ask("counters", rows), "counters", kColumns),
             (Lines{"a|WAVES|1|7|7|7|7|0|-"}));
 }
 
@@ -47,17 +47,14 @@ TEST(Counters, ByOperatorAndInAWindow) {
   rows.add(counted("k", 100, 200, {{"WAVES", 5}}, first));
   rows.add(counted("k", 300, 500, {{"WAVES", 6}}, second));
   const std::vector<std::string> columns = {"operator", "counter", "sum", "gpu_ns"};
-  EXPECT_EQ(
-      lines_of(section_of(ask("counters", rows, {{"by", "operator"}}), "counters").table, columns),
-      (Lines{"aten::add|WAVES|6|200", "aten::mm|WAVES|5|100"}));
+  EXPECT_EQ(lines_of(ask("counters", rows, {{"by", "operator"}}), "counters", columns),
+            (Lines{"aten::add|WAVES|6|200", "aten::mm|WAVES|5|100"}));
   trace::Window window;
   window.select = {400, 1000};
   window.extent = window.select;
   // The kernel that reaches into the window counts whole, as its counter does.
-  EXPECT_EQ(
-      lines_of(section_of(ask("counters", rows, {{"by", "operator"}}, 0, window), "counters").table,
-               columns),
-      (Lines{"aten::add|WAVES|6|200"}));
+  EXPECT_EQ(lines_of(ask("counters", rows, {{"by", "operator"}}, 0, window), "counters", columns),
+            (Lines{"aten::add|WAVES|6|200"}));
 }
 
 }  // namespace

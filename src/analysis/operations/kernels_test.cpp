@@ -31,7 +31,7 @@ trace::TraceBuilder job() {
 
 Lines groups(const char* by, std::vector<std::string> keys) {
   keys.insert(keys.end(), {"calls", "total_ns"});
-  return lines_of(section_of(ask("kernels", job(), {{"by", by}}), "kernels").table, keys);
+  return lines_of(ask("kernels", job(), {{"by", by}}), "kernels", keys);
 }
 
 TEST(Kernels, EveryGrouping) {
@@ -69,7 +69,7 @@ TEST(Kernels, GroupingsOfCopies) {
   const auto all = [&](const char* by, std::vector<std::string> keys) {
     keys.insert(keys.end(), {"calls", "total_ns"});
     const auto report = ask("kernels", rows, {{"by", by}, {"of", "all"}});
-    return lines_of(section_of(report, "kernels").table, keys);
+    return lines_of(report, "kernels", keys);
   };
   EXPECT_EQ(all("type", {"type"}),
             (Lines{"CopyHostToDevice|2|210", "KernelExecution|4|138", "FillBuffer|1|2"}));

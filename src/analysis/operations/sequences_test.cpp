@@ -15,7 +15,7 @@ void add_kernels(trace::TraceBuilder& rows, const std::string& names, int64_t st
 }
 
 Lines found(const trace::TraceBuilder& rows, const Settings& settings = {}) {
-  return lines_of(section_of(ask("sequences", rows, settings), "sequences").table,
+  return lines_of(ask("sequences", rows, settings), "sequences",
                   {"kernels", "count", "total_ns", "gaps_ns", "launches_saved", "fusion"});
 }
 
@@ -33,9 +33,8 @@ TEST(Sequences, ListWholeNames) {
     rows.add(OpRow{i % 2 == 0 ? "void gemm<float>(float*)" : "relu", i * 2000, i * 2000 + 1000});
   }
   const report::Report report = ask("sequences", rows, {{"names", "yes"}, {"length", "2"}});
-  EXPECT_EQ(lines_of(section_of(report, "sequences").table, {"sequence", "kernels"}),
-            (Lines{"1|gemm + relu"}));
-  EXPECT_EQ(lines_of(section_of(report, "names").table, {"sequence", "name"}),
+  EXPECT_EQ(lines_of(report, "sequences", {"sequence", "kernels"}), (Lines{"1|gemm + relu"}));
+  EXPECT_EQ(lines_of(report, "names", {"sequence", "name"}),
             (Lines{"1|void gemm<float>(float*)", "1|relu"}));
 }
 
@@ -136,13 +135,11 @@ TEST(Variability, TheSameKernelInTwoPlacesDoesNotVary) {
     add("k", 300);
   }
   const auto spread = [&](const char* context) {
-    return lines_of(
-        section_of(ask("variability", rows, {{"context", context}, {"count", "5"}}), "variability")
-            .table,
-        {"name", "after", "calls", "excess_ns", "p5_ns", "cv"});
+    return lines_of(ask("variability", rows, {{"context", context}, {"count", "5"}}), "variability",
+                    {"name", "after", "calls", "excess_ns", "p5_ns", "cv"});
   };
   EXPECT_EQ(spread("0").at(0), "k||20|2000|100|0.513");
-  for (const std::string& line : spread("1")) EXPECT_NE(line.find("|0|"), line.npos) << line;
+  for (const std::string& line : spread("1")) EXPECT_TRUE(has(line, "|0|"));
   EXPECT_EQ(spread("1").size(), 4u);
 }
 
@@ -151,7 +148,7 @@ TEST(Variability, ExcessAndDrift) {
   // 100, 110, ... 190: the mean is 145, the line rises by 90 from the first to the last.
   for (int64_t i = 0; i < 10; ++i) rows.add(OpRow{"k", i * 1000, i * 1000 + 100 + i * 10});
   const report::Report report = ask("variability", rows, {{"context", "0"}});
-  EXPECT_EQ(lines_of(section_of(report, "variability").table,
+  EXPECT_EQ(lines_of(report, "variability",
                      {"calls", "excess_ns", "p5_ns", "median_ns", "mean_ns", "p95_ns",
                       "p95_by_median", "drift_percentage"}),
             (Lines{"10|450|100|145|145|190|1.31|62.07"}));
@@ -168,14 +165,12 @@ TEST(Variability, DriftBesideTheClock) {
                     {"sclk", 1, {{{25'000, 30'000}, 9999}}}};  // after all of them
   const Analysis& analysis = *find_analysis("variability");
   const auto report =
-      analysis.run(trace, parameters_of(analysis, {{"context", "0"}, {"count", "10"}}));
-  ASSERT_TRUE(report.ok());
+      value_of(analysis.run(trace, parameters_of(analysis, {{"context", "0"}, {"count", "10"}})));
   // 9 calls at 2000 and 9 at 1000: the first came before the first reading, the last has another
   // GPU.
-  EXPECT_EQ(lines_of(section_of(*report, "sensors").table,
-                     {"name", "sensor", "calls", "reading", "correlation"}),
+  EXPECT_EQ(lines_of(report, "sensors", {"name", "sensor", "calls", "reading", "correlation"}),
             (Lines{"k|sclk|18|1500|-1"}));
-  const auto& row = section_of(*report, "sensors").table.rows.at(0);
+  const auto& row = section_of(report, "sensors").table.rows.at(0);
   EXPECT_LT(std::get<double>(row[5]), -50);
   EXPECT_EQ(ask("variability", rows).sections.size(), 1u);
 }

@@ -43,12 +43,10 @@ class Sampled {
 
   report::Report ask(const Settings& settings) const {
     const Analysis* analysis = find_analysis("stacks");
-    auto report = analysis->run(trace_, parameters_of(*analysis, settings));
-    EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().to_line());
-    return report.ok() ? std::move(*report) : report::Report{};
+    return value_of(analysis->run(trace_, parameters_of(*analysis, settings)));
   }
   Lines lines(const Settings& settings, const std::vector<std::string>& keys) const {
-    return lines_of(section_of(ask(settings), "stacks").table, keys);
+    return lines_of(ask(settings), "stacks", keys);
   }
   trace::Trace& trace() { return trace_; }
 
@@ -90,7 +88,7 @@ TEST(Stacks, tree_is_indented_below_what_all_have_in_common) {
   const auto report = program().ask({{"weight", "cpu"}, {"by", "tree"}});
   EXPECT_EQ(report.sections[0].remarks, (Lines{"Left out above all paths: start > main."}));
   const std::string text = report::find_renderer("text")->render(report, {});
-  EXPECT_NE(text.find("\n memcpy "), text.npos) << text;
+  EXPECT_TRUE(has(text, "\n memcpy "));
 }
 
 TEST(Stacks, flat_rows_have_total_and_self) {
@@ -170,12 +168,10 @@ TEST(Stacks, calls_have_wall_time_of_their_own_and_launch_gpu_time) {
   const int launch = rows.add(ApiRow{"cuda_runtime", "cudaLaunchKernel", 10, 40});
   rows.add(OpRow{"k", 50, 57, launch});
   rows.add(OpRow{"lost", 60, 61});
-  EXPECT_EQ(
-      lines_of(
-          section_of(ask("stacks", rows, {{"weight", "wall"}, {"by", "tree"}}), "stacks").table,
-          {"depth", "frame", "total_ns", "self_ns", "count", "kind"}),
-      (Lines{"0|train.py(3): step|100|70|1|user", "1|cudaLaunchKernel|30|30|1|call"}));
-  EXPECT_EQ(lines_of(section_of(ask("stacks", rows, {{"by", "tree"}}), "stacks").table,
+  EXPECT_EQ(lines_of(ask("stacks", rows, {{"weight", "wall"}, {"by", "tree"}}), "stacks",
+                     {"depth", "frame", "total_ns", "self_ns", "count", "kind"}),
+            (Lines{"0|train.py(3): step|100|70|1|user", "1|cudaLaunchKernel|30|30|1|call"}));
+  EXPECT_EQ(lines_of(ask("stacks", rows, {{"by", "tree"}}), "stacks",
                      {"depth", "frame", "total_ns", "kind"}),
             (Lines{"0|train.py(3): step|7|user", "1|cudaLaunchKernel|7|call", "2|k|7|device",
                    "0|(unattributed)|1|call", "1|lost|1|device"}));
@@ -214,9 +210,8 @@ trace::Trace launched() {
 
 Lines launched_by(const Settings& settings, const std::vector<std::string>& keys) {
   const Analysis* analysis = find_analysis("stacks");
-  const auto report = analysis->run(launched(), parameters_of(*analysis, settings));
-  EXPECT_TRUE(report.ok());
-  return report.ok() ? lines_of(section_of(*report, "stacks").table, keys) : Lines{};
+  return lines_of(value_of(analysis->run(launched(), parameters_of(*analysis, settings))), "stacks",
+                  keys);
 }
 
 TEST(Stacks, gpu_time_hangs_below_the_stack_in_which_it_was_launched) {

@@ -35,12 +35,7 @@ trace::TraceBuilder steps_of(const std::vector<Plan>& plans, bool prefetches = f
 }
 
 std::string fact(const report::Report& report, const char* key) {
-  for (const report::Fact& fact : report.sections.front().facts) {
-    if (fact.key != key) continue;
-    const auto* number = std::get_if<int64_t>(&fact.value);
-    return number != nullptr ? std::to_string(*number) : std::get<std::string>(fact.value);
-  }
-  return "";
+  return fact_of(report.sections.front(), key);
 }
 
 TEST(Steps, slow_ones_are_named_with_what_was_different) {
@@ -52,7 +47,7 @@ TEST(Steps, slow_ones_are_named_with_what_was_different) {
   EXPECT_EQ(fact(report, "median_ns"), "11000000");
   EXPECT_EQ(fact(report, "slow"), "2");
   EXPECT_EQ(
-      lines_of(section_of(report, "slow").table, {"step", "more_ns", "difference"}),
+      lines_of(report, "slow", {"step", "more_ns", "difference"}),
       (Lines{"ProfilerStep#4|50000000|DataLoader: next +50.0 ms",
              "ProfilerStep#8|40000000|waiting for the GPU +40.0 ms; on the GPU gemm +35.0 ms"}));
 }

@@ -38,24 +38,8 @@ class Recording {
     ASSERT_TRUE(ingest_->commit());
     crash();
   }
-  void finish() {
-    const auto status = ingest_->finish();
-    ASSERT_TRUE(status) << status.error().to_line();
-  }
-  Rows rows(const std::string& sql) {
-    auto statement = writer_->database().prepare(sql);
-    if (!statement) return {statement.error().to_line()};
-    Rows rows;
-    for (;;) {
-      auto more = statement->step();
-      if (!more || !*more) return rows;
-      std::string row;
-      for (int i = 0; i < statement->column_count(); ++i) {
-        row += (i > 0 ? "|" : "") + std::string(statement->text(i));
-      }
-      rows.push_back(row);
-    }
-  }
+  void finish() { expect_ok(ingest_->finish()); }
+  Rows rows(const std::string& sql) { return testing::rows(writer_->database(), sql, ""); }
   // finish() first.
   std::string value(const std::string& sql) {
     const auto all = rows(sql);
@@ -64,12 +48,8 @@ class Recording {
 
  private:
   void open(Writer::Mode mode) {
-    auto writer = Writer::open(folder_ / "t.rpd", mode);
-    ASSERT_TRUE(writer);
-    writer_ = std::make_unique<Writer>(std::move(writer).value());
-    auto ingest = Ingest::open(*writer_, 7, "/tmp/session");
-    ASSERT_TRUE(ingest);
-    ingest_ = std::make_unique<Ingest>(std::move(ingest).value());
+    writer_ = std::make_unique<Writer>(value_of(Writer::open(folder_ / "t.rpd", mode)));
+    ingest_ = std::make_unique<Ingest>(value_of(Ingest::open(*writer_, 7, "/tmp/session")));
   }
   TemporaryDirectory folder_;
   std::unique_ptr<Writer> writer_;

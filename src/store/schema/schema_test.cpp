@@ -7,8 +7,7 @@
 namespace sonde::store {
 namespace {
 
-using testing::number;
-using testing::rows;
+using namespace testing;
 
 constexpr const char* kTables[][2] = {
     {"rocpd_metadata", "id integer NN PK, tag varchar(4096) NN, value varchar(4096) NN"},
@@ -80,12 +79,10 @@ class SchemaTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const std::string path = directory_ / "trace.rpd";
-    auto writer = Writer::open(path, Writer::Mode::kCreate);
-    ASSERT_TRUE(writer.ok()) << writer.error().to_line();
-    ASSERT_TRUE(writer->finish().ok());
-    auto database = Database::open(path, Database::Mode::kReadOnly);
-    ASSERT_TRUE(database.ok());
-    database_ = std::make_unique<Database>(std::move(database).value());
+    auto writer = value_of(Writer::open(path, Writer::Mode::kCreate));
+    ASSERT_TRUE(writer.finish().ok());
+    database_ =
+        std::make_unique<Database>(value_of(Database::open(path, Database::Mode::kReadOnly)));
   }
 
   std::string joined(const std::string& sql, const char* separator) {
@@ -146,23 +143,21 @@ TEST_F(SchemaTest, ViewsAreRpdV3) {
 }
 
 TEST_F(SchemaTest, SeedsAreRpdV3) {
-  EXPECT_EQ(rows(*database_,
-                 "SELECT tag, value FROM rocpd_metadata WHERE tag IN ('schema_version', "
-                 "'gpu_stride', 'pid_stride', 'session_count') ORDER BY tag"),
-            (std::vector<std::string>{"gpu_stride|1000", "pid_stride|10000000", "schema_version|3",
-                                      "session_count|1"}));
-  EXPECT_EQ(rows(*database_, "SELECT id FROM rocpd_string WHERE string = ''"),
-            std::vector<std::string>{"1"});
-  EXPECT_EQ(rows(*database_, "SELECT id FROM rocpd_ustring WHERE string = ''"),
-            std::vector<std::string>{"1"});
+  EXPECT_EQ(
+      rows(*database_,
+           "SELECT tag, value FROM rocpd_metadata WHERE tag IN ('schema_version', "
+           "'gpu_stride', 'pid_stride', 'session_count') ORDER BY tag"),
+      (Lines{"gpu_stride|1000", "pid_stride|10000000", "schema_version|3", "session_count|1"}));
+  EXPECT_EQ(rows(*database_, "SELECT id FROM rocpd_string WHERE string = ''"), Lines{"1"});
+  EXPECT_EQ(rows(*database_, "SELECT id FROM rocpd_ustring WHERE string = ''"), Lines{"1"});
 }
 
 TEST_F(SchemaTest, DefaultIndicesExistAfterFinish) {
   EXPECT_EQ(rows(*database_,
                  "SELECT name, tbl_name FROM sqlite_master WHERE type = 'index' AND "
                  "name GLOB 'rocpd_*' ORDER BY name"),
-            (std::vector<std::string>{"rocpd_strin_string_c7b9cd_idx|rocpd_string",
-                                      "rocpd_ustri_string_84d4a7_idx|rocpd_ustring"}));
+            (Lines{"rocpd_strin_string_c7b9cd_idx|rocpd_string",
+                   "rocpd_ustri_string_84d4a7_idx|rocpd_ustring"}));
 }
 
 // RPD's own views must give RPD's own figures, its collapsing of equal ops included.
@@ -170,30 +165,25 @@ TEST(RpdViews, GiveRpdFigures) {
   testing::TemporaryDirectory directory;
   const std::string path = directory / "trace.rpd";
   testing::run_sql(path, std::string(rpd_v3_schema()) + testing::example_rows(Flavour::kV3));
-  auto database = Database::open(path, Database::Mode::kReadOnly);
-  ASSERT_TRUE(database.ok());
+  auto database = value_of(Database::open(path, Database::Mode::kReadOnly));
   // 550 ns in all. gemm 100 + 100; axpy 100 (twice, shown once) + 50.
-  EXPECT_EQ(
-      rows(*database,
-           "SELECT Name, TotalCalls, TotalDuration_us, Ave_us, "
-           "round(Percentage, 3) FROM top ORDER BY Name"),
-      (std::vector<std::string>{"CopyDeviceToHost|1|0|0.0|0.0", "CopyHostToDevice|1|0|0.1|18.182",
-                                "axpy|2|0|0.075|27.273", "gemm|2|0|0.1|36.364"}));
-  EXPECT_EQ(rows(*database, "SELECT gpuId, GpuTime, WallTime, round(Busy, 4) FROM busy ORDER BY 1"),
-            (std::vector<std::string>{"2|300|1150|0.2609", "3|250|1150|0.2174"}));
-  EXPECT_EQ(number(*database, "SELECT count(*) FROM api"), 7);  // one name is missing
-  EXPECT_EQ(rows(*database, "SELECT id, kernelName FROM kernel ORDER BY id"),
-            (std::vector<std::string>{"1|gemm", "6|gemm"}));  // 6 is axpy: RPD keys by call
-  EXPECT_EQ(rows(*database, "SELECT id, apiName, size FROM copy ORDER BY id"),
-            (std::vector<std::string>{"12|hipMemcpyAsync|21474836480", "13|hipMemcpyAsync|"}));
-  EXPECT_EQ(rows(*database, "SELECT id, duration, apiName FROM copyop ORDER BY id"),
-            (std::vector<std::string>{"3|100|hipMemcpyAsync", "7|0|hipMemcpyAsync"}));
-  EXPECT_EQ(rows(*database, "SELECT * FROM stackframe"),
-            std::vector<std::string>{"10|hipLaunchKernel|0|gemm"});
-  EXPECT_EQ(rows(*database, "SELECT node, pid, tid FROM napi WHERE id = 10"),
-            std::vector<std::string>{"0|4711|4712"});
-  EXPECT_EQ(rows(*database, "SELECT node, gpuId, queueId FROM nop WHERE id = 2"),
-            std::vector<std::string>{"0|2|1"});
+  EXPECT_EQ(rows(database,
+                 "SELECT Name, TotalCalls, TotalDuration_us, Ave_us, "
+                 "round(Percentage, 3) FROM top ORDER BY Name"),
+            (Lines{"CopyDeviceToHost|1|0|0.0|0.0", "CopyHostToDevice|1|0|0.1|18.182",
+                   "axpy|2|0|0.075|27.273", "gemm|2|0|0.1|36.364"}));
+  EXPECT_EQ(rows(database, "SELECT gpuId, GpuTime, WallTime, round(Busy, 4) FROM busy ORDER BY 1"),
+            (Lines{"2|300|1150|0.2609", "3|250|1150|0.2174"}));
+  EXPECT_EQ(number(database, "SELECT count(*) FROM api"), 7);  // one name is missing
+  EXPECT_EQ(rows(database, "SELECT id, kernelName FROM kernel ORDER BY id"),
+            (Lines{"1|gemm", "6|gemm"}));  // 6 is axpy: RPD keys by call
+  EXPECT_EQ(rows(database, "SELECT id, apiName, size FROM copy ORDER BY id"),
+            (Lines{"12|hipMemcpyAsync|21474836480", "13|hipMemcpyAsync|"}));
+  EXPECT_EQ(rows(database, "SELECT id, duration, apiName FROM copyop ORDER BY id"),
+            (Lines{"3|100|hipMemcpyAsync", "7|0|hipMemcpyAsync"}));
+  EXPECT_EQ(rows(database, "SELECT * FROM stackframe"), Lines{"10|hipLaunchKernel|0|gemm"});
+  EXPECT_EQ(rows(database, "SELECT node, pid, tid FROM napi WHERE id = 10"), Lines{"0|4711|4712"});
+  EXPECT_EQ(rows(database, "SELECT node, gpuId, queueId FROM nop WHERE id = 2"), Lines{"0|2|1"});
 }
 
 TEST(RpdViews, NodesComeFromTheStrides) {
@@ -205,12 +195,9 @@ TEST(RpdViews, NodesComeFromTheStrides) {
                        "INSERT INTO rocpd_ustring VALUES (1, '');"
                        "INSERT INTO rocpd_api VALUES (1, 20004711, 20004712, 0, 1, 1, 1, 1, 1);"
                        "INSERT INTO rocpd_op VALUES (1, 2003, 2001, 0, 0, 1, 1, 1);");
-  auto database = Database::open(path, Database::Mode::kReadOnly);
-  ASSERT_TRUE(database.ok());
-  EXPECT_EQ(rows(*database, "SELECT node, pid, tid FROM napi"),
-            std::vector<std::string>{"2|4711|4712"});
-  EXPECT_EQ(rows(*database, "SELECT node, gpuId, queueId FROM nop"),
-            std::vector<std::string>{"2|3|1"});
+  auto database = value_of(Database::open(path, Database::Mode::kReadOnly));
+  EXPECT_EQ(rows(database, "SELECT node, pid, tid FROM napi"), Lines{"2|4711|4712"});
+  EXPECT_EQ(rows(database, "SELECT node, gpuId, queueId FROM nop"), Lines{"2|3|1"});
 }
 
 }  // namespace

@@ -86,13 +86,12 @@ TEST_P(ViewsOfFlavour, ApiKeepsCallsWithoutAName) {
 TEST_P(ViewsOfFlavour, JoinsUseAnIndex) {
   for (const char* view : {"sonde_op", "sonde_api", "sonde_top", "sonde_ktop", "sonde_api_top",
                            "sonde_busy", "sonde_kernel", "sonde_copy"}) {
-    auto plan = reader_.database().prepare(std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view);
-    ASSERT_TRUE(plan.ok());
+    auto plan = value_of(
+        reader_.database().prepare(std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view));
     for (;;) {
-      const auto row = plan->step();
-      ASSERT_TRUE(row.ok());
-      if (!*row) break;
-      const std::string step(plan->text(3));
+      const auto row = value_of(plan.step());
+      if (!row) break;
+      const std::string step(plan.text(3));
       EXPECT_FALSE(step.rfind("SCAN", 0) == 0 && step.find("LEFT-JOIN") != std::string::npos)
           << view << ": " << step;
     }
@@ -112,27 +111,25 @@ TEST(SondeViews, AreTheSameInTheFile) {
   testing::TemporaryDirectory directory;
   const std::string path = directory / "trace.rpd";
   {
-    auto writer = Writer::open(path, Writer::Mode::kCreate);
-    ASSERT_TRUE(writer.ok());
-    const int64_t kernel_type = writer->string("KernelExecution");
-    const int64_t copy_type = writer->string("CopyHostToDevice");
+    auto writer = value_of(Writer::open(path, Writer::Mode::kCreate));
+    const int64_t kernel_type = writer.string("KernelExecution");
+    const int64_t copy_type = writer.string("CopyHostToDevice");
     for (int i = 0; i < 100; ++i) {
-      ApiRow call{1, 2, i * 10, i * 10 + 4, writer->string("call" + std::to_string(i % 3)),
-                  0, 0, 0};
-      const int64_t api = writer->api(call);
+      ApiRow call{1, 2, i * 10, i * 10 + 4, writer.string("call" + std::to_string(i % 3)), 0, 0, 0};
+      const int64_t api = writer.api(call);
       const bool kernel = i % 4 != 0;
-      const int64_t op = writer->op({i % 2, i % 3, 0, i * 10 + 5, i * 10 + 5 + (i * 7) % 40,
-                                     kernel ? writer->string("k" + std::to_string(i % 5)) : 0,
-                                     kernel ? kernel_type : copy_type});
-      writer->api_op(api, op);
+      const int64_t op = writer.op({i % 2, i % 3, 0, i * 10 + 5, i * 10 + 5 + (i * 7) % 40,
+                                    kernel ? writer.string("k" + std::to_string(i % 5)) : 0,
+                                    kernel ? kernel_type : copy_type});
+      writer.api_op(api, op);
       OpDetailRow detail;
       detail.op_id = op;
       detail.process_id = 1;
       detail.api_id = api;
       if (!kernel) detail.bytes = int64_t{5} << 32;
-      writer->op_detail(detail);
+      writer.op_detail(detail);
     }
-    ASSERT_TRUE(writer->finish().ok());
+    ASSERT_TRUE(writer.finish().ok());
   }
   Reader reader = open_reader(path);
   EXPECT_TRUE(reader.made_by_sonde());
