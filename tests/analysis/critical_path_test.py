@@ -16,15 +16,14 @@ import graphlib
 import gzip
 import json
 import math
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from golden import SKIPPED, TRACES  # noqa: E402
+
 KERNEL_GAP = 1_500_000  # ns
 BEGIN, END = 0, 1
 
@@ -225,7 +224,7 @@ def main():
     parser.add_argument("--late-ends", action="store_true")
     parser.add_argument("name")
     options = parser.parse_args()
-    trace = SHARED / "data" / "kineto" / f"{options.name}.json.gz"
+    trace = TRACES / f"{options.name}.json.gz"
     if not trace.exists():
         print(f"no {trace.name}")
         return SKIPPED

@@ -17,9 +17,9 @@ import sys
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from tool_case import SHARED, ToolCase, main  # noqa: E402
+from golden import TRACES  # noqa: E402
+from tool_case import ToolCase, main  # noqa: E402
 
-TRACES = SHARED / "data" / "kineto"
 BYTES = {"float": 4, "c10::Half": 2, "c10::BFloat16": 2, "double": 8, "long int": 8, "bool": 1}
 
 

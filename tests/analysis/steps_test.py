@@ -14,9 +14,10 @@ import sys
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from tool_case import SHARED, ToolCase, main  # noqa: E402
+from golden import TRACES  # noqa: E402
+from tool_case import ToolCase, main  # noqa: E402
 
-TRACES = {"nccl_data": "ProfilerStep#", "vllm_decode_graph": "execute_", "mi300_qwen_0.5b": "ProfilerStep#"}
+PREFIXES = {"nccl_data": "ProfilerStep#", "vllm_decode_graph": "execute_", "mi300_qwen_0.5b": "ProfilerStep#"}
 
 
 def times_ns(event):
@@ -54,8 +55,8 @@ def idle_ns(ops):
 
 class Steps(ToolCase):
     def test_what_each_launched(self):
-        for name, prefix in TRACES.items():
-            path = SHARED / "data" / "kineto" / f"{name}.json.gz"
+        for name, prefix in PREFIXES.items():
+            path = TRACES / f"{name}.json.gz"
             if not path.exists():
                 self.skipTest(f"no {path}")
             found = {row["step"]: (row["total_ns"], row["idle_ns"] + row["other_steps_ns"])

@@ -19,10 +19,9 @@ import tempfile
 from collections import Counter, defaultdict
 from decimal import Decimal
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
-TRACES = SHARED / "data" / "kineto"
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from golden import SKIPPED, TRACES  # noqa: E402
+
 GPU = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"}
 SECRET = re.compile("TOKEN|KEY|SECRET|PASS|JWT|CREDENTIAL", re.IGNORECASE)
 # Members of the document that an export makes itself.

@@ -332,9 +332,11 @@ class Decoder:
             given[self.lookup("argument name", one(argument, 1))] = signed(one(argument, 3))
         require({"device", "stream"} <= given.keys(), "operation without device or stream")
         self.ops[event] = (time, duration)
-        for total in (self.names[f"op {name}"],):
-            total[0] += 1
-            total[1] += duration
+        self.count(f"op {name}", duration)
+
+    def count(self, name, duration):
+        self.names[name][0] += 1
+        self.names[name][1] += duration
 
     def slices(self):
         """Plays each track in time order, as a viewer does, which must be the order in which the
@@ -351,9 +353,7 @@ class Decoder:
                 if kind == 2:
                     require(stack, f"track {track}: end without begin at {time}")
                     start, started = stack.pop()
-                    entry = self.names[f"api {started}"]
-                    entry[0] += 1
-                    entry[1] += time - start
+                    self.count(f"api {started}", time - start)
                     count += 1
                     total += time - start
                 elif kind == 1:
@@ -361,7 +361,7 @@ class Decoder:
                     deepest = max(deepest, len(stack))
                 else:
                     self.instants += 1
-                    self.names[f"api {name}"][0] += 1
+                    self.count(f"api {name}", 0)
             require(not stack, f"track {track}: slice without end")
         return count, total, deepest
 
@@ -377,8 +377,7 @@ class Decoder:
             start, name = began if began else (time, name)
             began = None
             self.ops[len(self.ops) + 1] = (start, time - start)
-            self.names[f"op {name}"][0] += 1
-            self.names[f"op {name}"][1] += time - start
+            self.count(f"op {name}", time - start)
 
     def result(self):
         require(self.cleared and MONOTONIC in self.clocks, "no clock snapshot")

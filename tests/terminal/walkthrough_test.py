@@ -14,10 +14,10 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tool_case import ROOT, SHARED  # noqa: E402
+
 PAGE = ROOT / "docs/slow-training.md"
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", ROOT.parent / "shared"))
 TRACE = SHARED / "data/kineto/nccl_data.json.gz"
 SKIPPED = 77
 MOST_LINES = 12

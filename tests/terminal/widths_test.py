@@ -19,8 +19,9 @@ import tempfile
 import termios
 import unicodedata
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tool_case import SHARED  # noqa: E402
+
 TRACES = ["rpd/matmul_result.rpd", "kineto/mi250_minitoy.json.gz", "kineto/vllm_decode_graph.json.gz",
           "kineto/v100_alexnet_critical_path.json.gz", "kineto/mi300_bert_small.json.gz",
           "rocpd/synthetic_v3.db"]
