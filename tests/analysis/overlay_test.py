@@ -23,10 +23,6 @@ class Overlay(ToolCase):
         self.trace = self.folder / "trace.json"
         self.trace.write_text(json.dumps(merged_test.generate(0, 1)))
 
-    def export(self, name, *options):
-        self.run_sonde("export", self.trace, *options, "-o", name)
-        return self.folder / name
-
     def edges(self):
         edges = [edge for edge in self.ask("critical-path", self.trace, "--show", "edges")["edges"]
                  if edge["elapsed_ns"] > 0]
@@ -37,7 +33,7 @@ class Overlay(ToolCase):
 
     def test_chrome(self):
         edges = self.edges()
-        events = json.loads(self.export("path.json", "--critical-path").read_text())["traceEvents"]
+        events = json.loads(self.export(self.trace, "path.json", "--critical-path").read_text())["traceEvents"]
         path = [event for event in events if event.get("cat") == "critical_path"]
         slices = [event for event in path if event["ph"] == "X"]
         origin = nanoseconds(slices[0]["ts"])
@@ -52,14 +48,14 @@ class Overlay(ToolCase):
             self.assertIn((arrow["tid"], arrow["ts"]), [(one["tid"], one["ts"]) for one in slices])
 
     def test_perfetto(self):
-        self.run_sonde("import", self.export("path.pftrace", "--critical-path"), "-o", "path.rpd")
+        self.run_sonde("import", self.export(self.trace, "path.pftrace", "--critical-path"), "-o", "path.rpd")
         rows = self.ask("query", "path.rpd",
                         "SELECT end_ns - start_ns AS length FROM v_api JOIN v_string s ON s.id = "
                         "category_id WHERE s.string = 'critical_path' ORDER BY start_ns, v_api.id")["rows"]
         self.assertEqual(sorted(row["length"] for row in rows), sorted(edge[1] for edge in self.edges()))
 
     def test_only_where_it_is_asked_for(self):
-        self.assertNotIn("critical_path", self.export("plain.json").read_text())
+        self.assertNotIn("critical_path", self.export(self.trace, "plain.json").read_text())
 
     def test_a_format_without_overlays(self):
         done = self.run_sonde("export", self.trace, "--critical-path", "-o", "x.folded", status=2)

@@ -88,8 +88,7 @@ class Direct(ToolCase):
         source = self.folder / "in.rpd"
         if not source.exists():
             training(source)
-        out = self.folder / name
-        self.run_sonde("export", source, "--format", EXPORTS[name], *options, "-o", out)
+        out = self.export(source, name, "--format", EXPORTS[name], *options)
         return out / FILES[name] if name in FILES else out
 
     def test_there_are_commands(self):

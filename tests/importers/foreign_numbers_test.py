@@ -70,12 +70,6 @@ class ForeignNumbers(import_case.ImportCase):
         database.commit()
         database.close()
 
-    def export(self, form, *options):
-        out = self.folder / f"out.{form}"
-        out.unlink(missing_ok=True)
-        self.run_sonde("export", self.source, "-o", out, *options)
-        return out
-
     def pftrace(self, path):
         script = pathlib.Path(chrome_check.__file__).with_name("pftrace_check.py")
         done = subprocess.run([sys.executable, script, path], capture_output=True, text=True)
@@ -104,7 +98,7 @@ class ForeignNumbers(import_case.ImportCase):
                 self.assertEqual(real, shown[pid])
 
     def test_chrome(self):
-        out = self.export("json")
+        out = self.export(self.source, "out.json")
         found = chrome_check.check(str(out))
         gpus = {pid for pid, (name, _) in found["processes"].items() if name.startswith("GPU")}
         shown = {int(pid): real for pid, (name, real) in found["processes"].items()
@@ -159,7 +153,7 @@ class ForeignNumbers(import_case.ImportCase):
         trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
         self.source.unlink()
         self.run_sonde("import", trace, "-o", self.source)
-        out = self.export("json")
+        out = self.export(self.source, "out.json")
         self.assertEqual(len(self.of_source(LINKS_SQL)), 6)
         self.same(out, LINKS_SQL)
         return [(e["args"]["correlation"], e["cat"])
@@ -185,7 +179,7 @@ class ForeignNumbers(import_case.ImportCase):
 
     def test_pftrace(self):
         for options in ((), ("--track-events",)):
-            out = self.export("pftrace", *options)
+            out = self.export(self.source, "out.pftrace", *options)
             found = self.pftrace(out)
             real = found["real"]
             shown = {int(pid): real.get(f"pid {pid}", int(pid)) for pid in found["process_names"]}
@@ -223,11 +217,11 @@ class ForeignNumbers(import_case.ImportCase):
               ({process}, 4242, 1500, 2, 1000, 0, 0, 0, 1);""")
         database.commit()
         database.close()
-        found = chrome_check.check(str(self.export("json")))
+        found = chrome_check.check(str(self.export(self.source, "out.json")))
         self.assertEqual(found["threads"]["7/4242"][0], "worker")
         self.assertEqual(found["profiles"], {"7/4242": [[1, ("main", "spin")], [2, ("main", "spin")],
                                                         [12, ("main",)]]})
-        found = self.pftrace(self.export("pftrace"))
+        found = self.pftrace(self.export(self.source, "out.pftrace"))
         self.assertEqual(found["thread_names"]["7/4242"], "worker")
         self.assertEqual((found["process_names"]["7"], found["command_lines"]["7"]),
                          ("rank 3: train.py", "rank 3: train.py --fast"))

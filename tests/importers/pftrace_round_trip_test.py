@@ -36,27 +36,15 @@ CLOCK = """SELECT DISTINCT value - monotonic_ns FROM sonde_clock_snapshot
 
 
 class PftraceRoundTrip(ToolCase):
-    fixture, same = base.RoundTrip.fixture, base.RoundTrip.same
-
-    def back(self, source, form, options=()):
-        out = self.folder / f"out.{form}"
-        made = self.folder / f"{form}.rpd"
-        self.run_sonde("export", source, *options, "-o", out)
-        done = self.run_sonde("import", out, "-o", made)
-        self.assertIn("nothing skipped", done.stdout)
-        return made
+    fixture, back, same = base.RoundTrip.fixture, base.RoundTrip.back, base.RoundTrip.same
 
     def test_pftrace(self):
         """In both of its forms. Render stages have the type as it was."""
         for source in self.both():
-            made = self.back(source, "pftrace")
+            made = self.back(source, "perfetto")
             self.same(source, made, EXACT_OPS, APIS, ARGUMENTS, LINKS)
-            made.unlink()
-            (self.folder / "out.pftrace").unlink()
-            made = self.back(source, "pftrace", options=["--track-events"])
+            made = self.back(source, "perfetto", options=["--track-events"])
             self.same(source, made, OPS, QUEUES, APIS, ARGUMENTS, LINKS)
-            made.unlink()
-            (self.folder / "out.pftrace").unlink()
 
     def test_pftrace_of_an_import(self):
         """Everything an .rpd of Sonde can say that the format has a place for."""
@@ -88,12 +76,10 @@ class PftraceRoundTrip(ToolCase):
                   VALUES (1, 'CLOCK_REALTIME', 1700000000000001000, 1000);
             """)
         database.close()
-        made = self.back(source, "pftrace")
+        made = self.back(source, "perfetto")
         self.same(source, made, EXACT_OPS, APIS, DOMAINS, ARGUMENTS, LINKS, SHAPES, DETAILS, COUNTERS,
                   MONITORS, PROCESSES, THREADS, DEVICES, CLOCK)
-        made.unlink()
-        (self.folder / "out.pftrace").unlink()
-        made = self.back(source, "pftrace", options=["--track-events"])
+        made = self.back(source, "perfetto", options=["--track-events"])
         self.same(source, made, QUEUES, APIS, DOMAINS, ARGUMENTS, LINKS, COUNTERS, MONITORS,
                   PROCESSES, THREADS, CLOCK)
 

@@ -40,17 +40,14 @@ def check(script, path):
 
 class ExportCase(ToolCase):
     def export(self, source, extension, *options):
-        output = self.folder / f"out.{extension}"
-        output.unlink(missing_ok=True)
-        done = self.run_sonde("export", source, "-o", output, *options)
-        self.assertEqual(done.stderr, "")
-        self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
-        return output, done.stdout
+        output = super().export(source, f"out.{extension}", *options)
+        self.assertEqual(len(self.said.splitlines()), 1, self.said)
+        return output
 
     def compare(self, source, extension, window=None, options=()):
         """Exports, decodes, and compares with the tables. Returns what was decoded."""
         script, limit = FORMATS[extension]
-        output, summary = self.export(source, extension, *options)
+        output = self.export(source, extension, *options)
         found, want = check(script, output), expected(source, limit, window)
         if "kernels" in found:  # .pftrace shows names demangled
             found["names"] = {self.recorded(name, found["kernels"]): times
@@ -59,9 +56,9 @@ class ExportCase(ToolCase):
             self.assertEqual(found[key], want[key], f"{extension} {key}")
         self.assertEqual(found["flows"], want["launches" if extension == "pftrace" else "arrows"])
         if want["skipped"]:
-            self.assertIn(f"; {want['skipped']} skipped", summary)
+            self.assertIn(f"; {want['skipped']} skipped", self.said)
         else:
-            self.assertNotIn("skipped", summary)
+            self.assertNotIn("skipped", self.said)
         self.judge(output)
         return found
 
@@ -109,8 +106,8 @@ class RealFiles(ExportCase):
     def test_gzipped_input_gives_the_same(self):
         plain = self.source("mytrace.rpd.gz")
         for extension in ("json", "pftrace"):
-            from_plain = self.export(plain, extension)[0].read_bytes()
-            from_gzip = self.export(REAL / "mytrace.rpd.gz", extension)[0].read_bytes()
+            from_plain = self.export(plain, extension).read_bytes()
+            from_gzip = self.export(REAL / "mytrace.rpd.gz", extension).read_bytes()
             # Chrome JSON names its source.
             self.assertEqual(from_plain.replace(str(plain).encode(), b""),
                              from_gzip.replace(str(REAL / "mytrace.rpd.gz").encode(), b""))
@@ -121,8 +118,8 @@ class RealFiles(ExportCase):
 
     def test_pftrace_is_a_fifth_of_the_json(self):
         source = self.source("mytrace.rpd.gz")
-        json_size = self.export(source, "json")[0].stat().st_size
-        self.assertLess(self.export(source, "pftrace")[0].stat().st_size * 5, json_size)
+        json_size = self.export(source, "json").stat().st_size
+        self.assertLess(self.export(source, "pftrace").stat().st_size * 5, json_size)
 
 
 class HostileFiles(ExportCase):
@@ -253,7 +250,7 @@ class HostileFiles(ExportCase):
             f.copy_api(copy, 20_000_000_000)
             f.op(1400, 2400, "", kind="CopyHostToDevice", apis=[copy])
         source = self.fixture(fill)
-        events = json.loads(self.export(source, "json")[0].read_text())["traceEvents"]
+        events = json.loads(self.export(source, "json").read_text())["traceEvents"]
         arguments = {e["cat"]: e["args"] for e in events if e["ph"] == "X"}
         self.assertEqual(arguments["kernel"]["grid"], [64, 2, 1])
         self.assertEqual(arguments["kernel"]["block"], [256, 1, 1])
@@ -269,9 +266,9 @@ class HostileFiles(ExportCase):
             f.monitor(0, "5")
         source = self.fixture(fill)
         for extension in FORMATS:
-            output, summary = self.export(source, extension)
+            output = self.export(source, extension)
             self.assertEqual(check(FORMATS[extension][0], output)["counters"], 3)
-            self.assertIn("; 5 skipped", summary)
+            self.assertIn("; 5 skipped", self.said)
 
     def test_window(self):
         def fill(f):
@@ -317,9 +314,9 @@ class Recorded(ExportCase):
         return path
 
     def exported(self, extension):
-        output, summary = self.export(self.recorded(), extension)
-        self.assertIn("2 operations, 2 API calls and markers, 2 launch arrows, 1 counter values,", summary)
-        self.assertNotIn("skipped", summary)
+        output = self.export(self.recorded(), extension)
+        self.assertIn("2 operations, 2 API calls and markers, 2 launch arrows, 1 counter values,", self.said)
+        self.assertNotIn("skipped", self.said)
         return output, check(FORMATS[extension][0], output)
 
     def test_chrome(self):

@@ -62,11 +62,8 @@ class TableCase(ToolCase):
         fixture.close()
         return path
 
-    def export(self, source, form):
-        output = self.folder / f"out.{form}"
-        done = self.run_sonde("export", source, "--format", form, "-o", output)
-        self.assertEqual(done.stderr, "")
-        return output
+    def export(self, source, form, *options):
+        return super().export(source, f"out.{form}", "--format", form, *options)
 
 
 class Rocprofv3(TableCase):
@@ -88,7 +85,6 @@ class Rocprofv3(TableCase):
                       if k[:3] == "op " and not re.match("op (Copy|Fill)", k)}
             self.assertEqual(kernels, others)
             self.assertEqual(sum(e[0] for e in ops.values()) + len(copies), want["ops"])
-            shutil.rmtree(out)
 
     def test_geometry_bytes_and_agents(self):
         out = self.export(self.fixture(), "rocprofv3")
@@ -129,7 +125,6 @@ class Rocprof(TableCase):
             self.assertEqual({f"op {k}": v for k, v in kernels.items()},
                              {k: v for k, v in want.items()
                               if k[:3] == "op " and not re.match("op (Copy|Fill)", k)})
-            shutil.rmtree(out)
 
 
 class CountersOfKernels(TableCase):
@@ -207,7 +202,6 @@ class Rocpd(TableCase):
                              ("3",))
             self.assertEqual(one("PRAGMA integrity_check"), ("ok",))
             database.close()
-            out.unlink()
 
     def test_columns_are_those_of_the_real_schema(self):
         schema = SHARED / "data" / "rocpd" / "rocpd_schema_v3_instantiated.sql"
@@ -305,7 +299,6 @@ class Otf2(TableCase):
             self.assertFalse(any(open_at.values()))
             self.assertEqual((count, total), (want["ops"] + want["apis"],
                                               want["ops_ns"] + want["apis_ns"]))
-            shutil.rmtree(out)
 
 
 class Profiles(TableCase):
@@ -346,7 +339,6 @@ class Profiles(TableCase):
             self.assertLessEqual(sum(host["weights"]), want["apis_ns"])
             for stack in host["samples"] + device["samples"]:
                 self.assertLess(max(stack), len(found["shared"]["frames"]))
-            (self.folder / "out.speedscope").unlink()
 
     def test_pprof(self):
         for source in self.both():
@@ -369,20 +361,16 @@ class Profiles(TableCase):
             names = {strings[index] for index in functions.values()}
             for name in want["names"]:
                 self.assertIn(name.split(" ", 1)[1], names)
-            (self.folder / "out.pprof").unlink()
 
 
 class Wanted(TableCase):
     def test_one_gpu_or_rank(self):
         source = self.fixture()
-        one = self.folder / "one.json"
-        self.run_sonde("export", source, "--gpu", "1", "-o", one)
-        events = json.loads(one.read_text())["traceEvents"]
+        events = json.loads(self.export(source, "chrome", "--gpu", "1").read_text())["traceEvents"]
         devices = {e["args"]["device"] for e in events
                    if e["ph"] == "X" and "device" in e["args"]}
         self.assertEqual(devices, {1})
-        none = self.folder / "none.json"
-        self.run_sonde("export", source, "--rank", "5", "-o", none)
+        none = self.export(source, "chrome", "--rank", "5")
         self.assertEqual([e for e in json.loads(none.read_text())["traceEvents"]
                           if e["ph"] == "X"], [])
 

@@ -44,6 +44,14 @@ class ToolCase(unittest.TestCase):
         """What `sonde WORDS` answers as JSON."""
         return json.loads(self.run_sonde(*words, "--format", "json").stdout)
 
+    def export(self, source, name, *options):
+        """What `sonde export` makes of a trace: a new file of this name; self.said is what the tool printed."""
+        path = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / name
+        done = self.run_sonde("export", source, *options, "-o", path)
+        self.assertEqual(done.stderr, "")
+        self.said = done.stdout
+        return path
+
     def real(self):
         if not REAL.exists():
             self.skipTest(f"no {REAL}")
