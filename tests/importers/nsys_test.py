@@ -2,45 +2,21 @@
 """What `sonde import` reads of Nsight Systems' SQLite, against what nsys_file.py put in:
 nsys_test.py --sonde SONDE."""
 
-import argparse
 import pathlib
 import sqlite3
-import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import import_case  # noqa: E402
 import nsys_file  # noqa: E402
 
-ARGUMENTS = argparse.ArgumentParser()
-ARGUMENTS.add_argument("--sonde", required=True)
 
-
-class Nsys(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="nsys ")
-        cls.path = pathlib.Path(cls.folder.name, "report 1.sqlite")
-        nsys_file.write(cls.path)
-        cls.rpd = cls.path.with_suffix(".rpd")
-        cls.done = cls.sonde("import", cls.path, "-o", cls.rpd)
-        cls.database = sqlite3.connect(cls.rpd)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.database.close()
-        cls.folder.cleanup()
-
-    @classmethod
-    def sonde(cls, *words, status=0):
-        done = subprocess.run([OPTIONS.sonde, *map(str, words)], capture_output=True, text=True, check=False)
-        if done.returncode != status:
-            raise AssertionError(done.stdout + done.stderr)
-        return done
-
-    def rows(self, sql):
-        return self.database.execute(sql).fetchall()
+class Nsys(import_case.ImportCase):
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "report 1.sqlite"
+        nsys_file.write(self.path)
+        self.load_file(self.path, skipped=1)  # the range that ends before it starts
 
     def test_operations_are_on_the_gpus_of_the_machine(self):
         self.assertEqual(self.rows("SELECT description, opType, gpuId, queueId, start, end FROM op ORDER BY start"), [
@@ -68,7 +44,6 @@ class Nsys(unittest.TestCase):
                 ("pthread_mutex_lock", "", "", 41800, 41810),
                 ("cudnnConvolutionForward", "", "cuda", 41900, 41950)])
         self.assertEqual(self.rows("SELECT DISTINCT domain FROM api WHERE category = 'cuda_runtime'"), [("cuda",)])
-        self.assertIn("; 1 skipped", self.done.stdout)  # the range that ends before it starts
 
     def test_geometry_and_sizes(self):
         self.assertEqual(self.rows("SELECT DISTINCT gridX, gridY, gridZ, workgroupX, workgroupY, groupSegmentSize, "
@@ -83,13 +58,13 @@ class Nsys(unittest.TestCase):
         self.assertEqual(self.rows("SELECT DISTINCT name FROM sonde_thread WHERE name <> ''"), [("main",)])
 
     def test_every_command_reads_it_and_two_are_merged_by_the_time_of_day(self):
-        self.assertIn("gemm", self.sonde("kernels", self.path).stdout)
+        self.assertIn("gemm", self.run_sonde("kernels", self.path).stdout)
         other = self.path.with_name("other.sqlite")
         nsys_file.write(other)
         with sqlite3.connect(other) as database:
             database.execute("UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 500")
         merged = self.path.with_name("merged.rpd")
-        self.sonde("merge", self.path, other, "-o", merged)
+        self.run_sonde("merge", self.path, other, "-o", merged)
         with sqlite3.connect(merged) as database:
             starts = [start for start, in database.execute("SELECT start FROM op WHERE description LIKE '%gemm%' "
                                                            "ORDER BY start")]
@@ -104,17 +79,16 @@ class Nsys(unittest.TestCase):
                   streamId INTEGER, shortName INTEGER);
                 INSERT INTO StringIds VALUES (1, 'k');
                 INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 1, 2, 1), (9, 5, 1, 2, 1), (NULL, 5, 1, 2, 1)""")
-        self.assertIn("; 2 skipped", self.sonde("import", old, "-o", f"{old}.rpd").stdout)
+        self.assertIn("; 2 skipped", self.run_sonde("import", old, "-o", f"{old}.rpd").stdout)
         with sqlite3.connect(f"{old}.rpd") as database:
             self.assertEqual(database.execute("SELECT description, gpuId, start, end FROM op").fetchall(), [("k", 1, 5, 9)])
         other = self.path.with_name("other.db")
         with sqlite3.connect(other) as database:
             database.execute("CREATE TABLE x (y)")
-        done = self.sonde("import", "--as", "nsys", other, status=1)
+        done = self.run_sonde("import", "--as", "nsys", other, status=1)
         self.assertIn("not an export of Nsight Systems", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
 
 
 if __name__ == "__main__":
-    OPTIONS, rest = ARGUMENTS.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
+    import_case.main()

@@ -3,22 +3,15 @@
 takes a value says what it is without one, each command has an example, and what the overview names is there.
 
     help_test.py --sonde PATH"""
-import argparse
+import pathlib
 import re
-import subprocess
 import sys
-import unittest
 
-SONDE = ""
-
-
-def printed(*words):
-    return subprocess.run([SONDE, *words], capture_output=True, text=True, check=True,
-                          stdin=subprocess.DEVNULL).stdout
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tool_case import ToolCase, main  # noqa: E402
 
 
-def commands():
-    overview = printed("--help")
+def commands(overview):
     shown = re.findall(r"^  ([a-z][a-z-]+)  +[A-Z]", overview, re.MULTILINE)
     views = re.search(r"^Views: (.*)\.$", overview, re.MULTILINE | re.DOTALL).group(1)
     return shown, re.findall(r"[a-z-]+", views)
@@ -38,19 +31,23 @@ def options_of(text):
     return found
 
 
-class Help(unittest.TestCase):
+class Help(ToolCase):
+    def help(self, *command):
+        """No line of it is too wide."""
+        text = self.run_sonde(*command, "--help").stdout
+        self.assertEqual([line for line in text.split("\n") if len(line) > 80], [])
+        return text
+
     def test_the_overview(self):
-        shown, views = commands()
+        shown, views = commands(self.help())
         self.assertLessEqual(len(shown), 28)
         self.assertGreater(len(views), 20)
-        self.assertEqual([line for line in printed("--help").split("\n") if len(line) > 80], [])
 
     def test_each_command(self):
-        shown, views = commands()
+        shown, views = commands(self.help())
         for name in shown + views:
             with self.subTest(name):
-                text = printed(name, "--help")
-                self.assertEqual([line for line in text.split("\n") if len(line) > 80], [])
+                text = self.help(name)
                 self.assertRegex(text, rf"\nExamples\n(?s:.*)sonde {name}\b")
                 for heading, said in options_of(text):
                     takes_value = re.search(r" [A-Z][A-Z]*\b|marker:", heading) is not None
@@ -60,8 +57,4 @@ class Help(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sonde", required=True)
-    arguments, rest = parser.parse_known_args()
-    SONDE = arguments.sonde
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()
