@@ -2,8 +2,6 @@
 // read back with the decoder. Runs under the sanitizers too.
 #include "agent/agent_test_support.h"
 
-#include <sys/wait.h>
-
 #include <thread>
 
 namespace sonde {
@@ -143,7 +141,7 @@ TEST_F(Agent, AForkedChildHasASpoolThatExplainsItself) {
     sonde_agent_v2()->mark(0, 0, "only in the child");
     _exit(0);
   }
-  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  ASSERT_EQ(exit_of(child), 0);
   bool found = false;
   for (const auto& folder : wire::list_spools(session())) {
     if (folder.pid != static_cast<uint32_t>(child)) continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,8 @@ struct Seen {
   std::vector<std::string> open, diagnostics;
   std::vector<uint32_t> open_calls;
   std::vector<std::pair<bool, uint64_t>> correlated;  // samples (true) and calls, in their order
+  std::vector<uint32_t> ids;                          // of definitions, in their order
+  int unknown_marks = 0;                              // whose text is not defined before them
 };
 
 inline std::vector<std::byte> read_file(const std::string& path) {
@@ -57,8 +60,9 @@ inline std::vector<std::byte> read_file(const std::string& path) {
 }
 
 inline void see(const wire::Record& record, Seen& seen) {
-  const std::string text =
-      record.has_text ? std::string(record.text) : seen.strings[record.header->id];
+  const auto defined = seen.strings.find(record.header->id);
+  const bool is_known = record.has_text || defined != seen.strings.end();
+  const std::string text(record.has_text ? record.text : is_known ? defined->second : "");
   switch (record.type()) {
     case wire::RecordType::kString:
       seen.strings[record.header->id] = record.text;
@@ -76,6 +80,7 @@ inline void see(const wire::Record& record, Seen& seen) {
       break;
     case wire::RecordType::kMark:
       ++seen.marks[text];
+      seen.unknown_marks += is_known ? 0 : 1;
       break;
     case wire::RecordType::kLaunchStack:
       seen.correlated.emplace_back(true, record.as<wire::LaunchStackRecord>().correlation);
@@ -124,7 +129,11 @@ inline void read_chunk(const std::string& path, Seen& seen) {
               wire::checksum(bytes.data() + wire::kHeaderBytes, header.committed));
   }
   wire::Decoder decoder({bytes.data() + wire::kHeaderBytes, header.committed});
-  while (const auto record = decoder.next()) see(*record, seen);
+  while (const auto record = decoder.next()) {
+    see(*record, seen);
+    const bool is_definition = header.ring == 0 && record->type() != wire::RecordType::kProcess;
+    if (is_definition) seen.ids.push_back(record->header->id);
+  }
   if (decoder.malformed()) ++seen.malformed;
   if (header.state == wire::ChunkState::kActive && header.ring != 0) {
     for (uint32_t i = 0; i < header.open_ranges; ++i) {
@@ -143,6 +152,13 @@ inline Seen read_spool(const wire::SpoolFolder& folder) {
   Seen seen;
   for (const auto& chunk : wire::list_chunks(folder.path)) read_chunk(chunk.path, seen);
   return seen;
+}
+
+// The exit status of a child, or 128 and the number of the signal that ended it.
+inline int exit_of(pid_t child) {
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 // One session for the process: the agent attaches once.

@@ -1,90 +1,34 @@
 // Forks of all kinds, and at bad moments. Each test runs in a process and a session of its own, so
 // that its effects on the agent end with it.
-#include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstring>
-#include <fstream>
 #include <functional>
-#include <iterator>
-#include <map>
 #include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
+#include "agent/agent_test_support.h"
 #include "agent/attach.h"
 #include "agent/definitions.h"
 #include "agent/spool.h"
-#include "base/test_support.h"
-#include "sonde/backend.h"
-#include "wire/decoder.h"
-#include "wire/session.h"
-
-namespace sonde::agent {
-bool attach_process(const char* session);
-}
-extern "C" const struct sonde_agent* sonde_agent_v2(void);
 
 namespace sonde {
 namespace {
 
-// The definitions and marks of a process.
-struct Told {
-  int processes = 0, marks = 0, unknown_marks = 0;
-  std::map<uint32_t, std::string> strings;
-  std::vector<uint32_t> ids;  // of all definitions, in their order
-};
-
-std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return std::string((std::istreambuf_iterator<char>(in)), {});
-}
-
-void read_chunk(const std::string& path, Told& told) {
-  const std::string bytes = read_file(path);
-  ASSERT_GE(bytes.size(), wire::kChunkBytes);
-  wire::ChunkStatus header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  ASSERT_EQ(wire::judge_header(header), wire::HeaderVerdict::kGood);
-  std::vector<std::byte> payload(header.committed);
-  std::memcpy(payload.data(), bytes.data() + wire::kHeaderBytes, payload.size());
-  wire::Decoder decoder(payload);
-  while (const auto record = decoder.next()) {
-    if (record->type() == wire::RecordType::kProcess) {
-      ++told.processes;
-    } else if (header.ring == 0) {
-      told.ids.push_back(record->header->id);
-      if (record->type() == wire::RecordType::kString) {
-        told.strings[record->header->id] = record->text;
-      }
-    } else if (record->type() == wire::RecordType::kMark) {
-      ++told.marks;
-      const bool known = record->has_text || told.strings.count(record->header->id) != 0;
-      told.unknown_marks += known ? 0 : 1;
-    }
-  }
-  EXPECT_FALSE(decoder.malformed());
-}
-
-std::map<uint32_t, std::vector<Told>> read_session(const std::string& session) {
-  std::map<uint32_t, std::vector<Told>> processes;
+std::map<uint32_t, std::vector<Seen>> read_session(const std::string& session) {
+  std::map<uint32_t, std::vector<Seen>> processes;
   for (const auto& folder : wire::list_spools(session)) {
-    Told told;
-    for (const auto& chunk : wire::list_chunks(folder.path)) read_chunk(chunk.path, told);
-    processes[folder.pid].push_back(std::move(told));
+    Seen& seen = processes[folder.pid].emplace_back(read_spool(folder));
+    EXPECT_EQ(seen.malformed + seen.damaged, 0);
   }
   return processes;
 }
 
 // Definitions must be numbered consecutively.
-void expect_whole(const Told& told) {
-  EXPECT_EQ(told.processes, 1);
-  EXPECT_EQ(told.unknown_marks, 0);
-  for (size_t i = 0; i < told.ids.size(); ++i) ASSERT_EQ(told.ids[i], i + 1);
+void expect_whole(const Seen& seen) {
+  EXPECT_EQ(seen.processes, 1);
+  EXPECT_EQ(seen.unknown_marks, 0);
+  for (size_t i = 0; i < seen.ids.size(); ++i) ASSERT_EQ(seen.ids[i], i + 1);
 }
 
 // Runs `body` in a process that is recorded into `session`; it returns 0 if all went well.
@@ -96,9 +40,7 @@ int run_recorded(const std::string& session, const std::function<int()>& body) {
     if (!agent::attach_process(session.c_str())) _exit(99);
     _exit(body());
   }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_of(child);
 }
 
 uint32_t intern(const std::string& text) {
@@ -255,7 +197,7 @@ TEST(AgentFork, AThreadThatForksFirstInANewRecordingHasItsEventsInThat) {
   const auto processes = read_session(second.path());
   ASSERT_EQ(processes.size(), 1u);
   ASSERT_EQ(processes.begin()->second.size(), 1u);
-  EXPECT_EQ(processes.begin()->second[0].marks, 1);
+  EXPECT_EQ(processes.begin()->second[0].marks, (std::map<std::string, int>{{"after a fork", 1}}));
 }
 
 TEST(AgentFork, ThreadsThatForkAtOnceHaveChildrenThatDefine) {
@@ -280,9 +222,7 @@ TEST(AgentFork, ThreadsThatForkAtOnceHaveChildrenThatDefine) {
                                    sonde_agent_v2()->mark(0, 0, "of the child");
                                    _exit(defined ? 0 : 1);
                                  }
-                                 int status = 0;
-                                 waitpid(child, &status, 0);
-                                 if (status != 0) ++failed;
+                                 if (exit_of(child) != 0) ++failed;
                                }
                              });
                            }
@@ -323,9 +263,7 @@ TEST(AgentFork, ASpoolThatCannotBeMadeAtOnceIsMadeLaterAndWhole) {
                              sonde_agent_v2()->mark(0, 0, "in time");
                              _exit(0);
                            }
-                           int status = 0;
-                           waitpid(child, &status, 0);
-                           return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+                           return exit_of(child);
                          }),
             0);
   const auto processes = read_session(directory.path());
@@ -340,7 +278,7 @@ TEST(AgentFork, ASpoolThatCannotBeMadeAtOnceIsMadeLaterAndWhole) {
   }
   EXPECT_EQ(strings.count("in time"), 1u);
   EXPECT_EQ(strings.count("too early"), 0u);
-  EXPECT_EQ(child[0].marks, 1);
+  EXPECT_EQ(child[0].marks, (std::map<std::string, int>{{"in time", 1}}));
 }
 
 // A signal handler that forks will, sooner or later, interrupt its thread in the middle of a
@@ -363,9 +301,7 @@ void fork_in_handler(int) {
     g_forks = -1;
     return;
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (status != 0) ++g_bad;
+  if (exit_of(child) != 0) ++g_bad;
   if (++g_forks < kForks) alarm_soon();
 }
 
@@ -419,9 +355,7 @@ TEST(AgentFork, AChildThatNobodyWasToldOfDefinesWhatItInheritedOnce) {
                         sonde_agent_v2()->mark(0, 0, "a mark of the child");
                       _exit(before != 0 && before == again ? 0 : 1);
                     }
-                    int status = 0;
-                    waitpid(child, &status, 0);
-                    failed += status != 0 ? 1 : 0;
+                    failed += exit_of(child) != 0 ? 1 : 0;
                   }
                   over = true;
                   for (auto& thread : threads) thread.join();

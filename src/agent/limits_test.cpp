@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <atomic>
@@ -138,9 +137,9 @@ TEST_F(Agent, AsManyTextsAreInternedAsThereAre) {
     const int wrong = intern_many(agent_);
     _exit(write(pipe[1], &wrong, sizeof wrong) == sizeof wrong ? 0 : 1);
   }
-  int wrong = -1, status = -1;
+  int wrong = -1;
   ASSERT_EQ(read(pipe[0], &wrong, sizeof wrong), static_cast<ssize_t>(sizeof wrong));
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(exit_of(child), 0);
   close(pipe[0]);
   close(pipe[1]);
   // On a busy machine a thread may be preempted for so long that the others give up.
@@ -228,9 +227,7 @@ TEST(AgentOfAnotherVersion, IsCountedAndNotRecorded) {
     (*control)->version = version;
     const pid_t child = fork();
     if (child == 0) _exit(agent::attach_process(directory.path().c_str()) ? 1 : 0);
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(exit_of(child), 0);
   }
   EXPECT_EQ((*control)->refused, 1u);  // a control file of version 3 does not count
   EXPECT_TRUE(wire::list_spools(directory.path()).empty());
