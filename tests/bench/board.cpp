@@ -3,11 +3,12 @@
 // told: an entry when it is launched, and a mark when it is over. And what a barrier costs, and an
 // allocation without its stack and that of its free.
 #include <sys/stat.h>
-#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+
+#include "../programs/cpu_clock.h"
 
 // The code itself, which is part of a library that exports nothing of it.
 #include "backends/rocm/hsa/board.cpp"
@@ -31,12 +32,6 @@ using namespace sonde;
 namespace {
 
 constexpr int kLaunches = 2'000'000;
-
-double cpu_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
 
 }  // namespace
 

@@ -7,7 +7,6 @@
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
 #include <libunwind.h>
-#include <time.h>
 #include <ucontext.h>
 
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include <cstring>
 #include <string>
 
+#include "../programs/cpu_clock.h"
 #include "backends/cpu/bounds_test_support.h"
 #include "backends/cpu/modules.h"
 #include "backends/cpu/python.h"
@@ -27,12 +27,6 @@ extern "C" void* __libc_stack_end;
 namespace {
 
 using namespace sonde::cpu;
-
-double cpu_ns() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
 
 // Nanoseconds of one frame; `frames` is how many there were.
 template <typename Once>

@@ -2,9 +2,9 @@
  * say so, after it: a thread that ends before leaves the mutex locked for ever. */
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cpu_clock.h"
 #include "sonde/sonde.h"
 
 enum { kThreads = 10, kMarks = 100 };
@@ -12,16 +12,10 @@ enum { kThreads = 10, kMarks = 100 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int whole;
 
-static double cpu_ms(void) {
-  struct timespec used;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
-}
-
 static void* work(void* number) {
   char text[32];
   pthread_mutex_lock(&mutex);
-  while (cpu_ms() < 30) {
+  while (cpu_ns() < 30000000) {
   }
   for (int i = 0; i < kMarks; ++i) {
     snprintf(text, sizeof text, "%d of %d", i, *(const int*)number);

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpu_clock.h"
+
 static long g_surprises;
 static long g_waits;       /* reads that found nothing yet */
 static long long g_cpu_ns; /* of the threads */
@@ -20,12 +22,6 @@ static int g_ms;
 static void surprise(const char* what, long result) {
   fprintf(stderr, "%s: result %ld, errno %d\n", what, result, errno);
   __atomic_fetch_add(&g_surprises, 1, __ATOMIC_RELAXED);
-}
-
-static long long cpu_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
 static void burn(long rounds) {

@@ -14,22 +14,17 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cpu_clock.h"
 
 #define APART __attribute__((noinline, noclone))
 
 namespace {
 
-int64_t cpu_ms() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 APART void burn_for(int64_t ms) {
   volatile uint64_t x = 0;
-  for (const int64_t end = cpu_ms() + ms; cpu_ms() < end;) {
+  for (const int64_t end = cpu_ns() + ms * 1000000; cpu_ns() < end;) {
     for (int i = 0; i < 20000; ++i) x = x * 6364136223846793005 + 1;
   }
 }
@@ -85,7 +80,7 @@ const char* g_libraries[2];
 void* open_and_close(void* which) {
   using Burner = uint64_t (*(*)(int))(uint64_t);
   long rounds = 0;
-  for (const int64_t end = cpu_ms() + 600; cpu_ms() < end; ++rounds) {
+  for (const int64_t end = cpu_ns() + 600000000; cpu_ns() < end; ++rounds) {
     void* library = dlopen(g_libraries[(rounds + (which != nullptr ? 1 : 0)) % 2], RTLD_NOW);
     if (library == nullptr) return nullptr;
     const auto burner = reinterpret_cast<Burner>(dlsym(library, "split_burner"));

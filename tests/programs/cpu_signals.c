@@ -15,13 +15,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define APART __attribute__((noinline, noclone))
+#include "cpu_clock.h"
 
-static int64_t cpu_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
+#define APART __attribute__((noinline, noclone))
 
 /* What is sampled: the work before and after the program has shown what it wants. What stands
  * behind keeps the calls from becoming jumps, and the functions from becoming one. */

@@ -14,19 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cpu_clock.h"
 #include "sonde/sonde.h"
 
 static pthread_barrier_t g_begin, g_end;
 static long g_ms; /* -1: the end */
-
-static long long cpu_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
 
 static void* stay(void* number) {
   char name[16];

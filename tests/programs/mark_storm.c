@@ -1,8 +1,8 @@
 /* Ranges as fast as they go, in several threads, through sonde.h. The text is a constant, changes
  * in one reused buffer (of 64 texts), or is different for every range. Prints what it made. */
 #include <pthread.h>
-#include <time.h>
 
+#include "cpu_clock.h"
 #include "mark_options.h"
 #include "sonde/sonde.h"
 
@@ -17,12 +17,6 @@ struct worker {
   double cpu_ns;
 };
 
-static double cpu_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static void* work(void* argument) {
   struct worker* self = argument;
   const int changing = strcmp(g_options.mode, "changing") == 0;
@@ -31,7 +25,7 @@ static void* work(void* argument) {
   const uint64_t wanted = g_options.busy ? UINT64_MAX : (uint64_t)g_options.pairs;
   char text[64] = "constant";
   pthread_barrier_wait(&g_barrier);
-  const double begin = cpu_now();
+  const int64_t begin = cpu_ns();
   for (uint64_t i = 0; i < wanted; ++i) {
     if (unique) {
       snprintf(text, sizeof text, "thread %ld range %llu", self->index, (unsigned long long)i);
@@ -46,7 +40,7 @@ static void* work(void* argument) {
     g_progress[self->index] = i + 1;
     if (dies && self->pairs == (uint64_t)g_options.after) mark_die(g_options.die);
   }
-  self->cpu_ns = cpu_now() - begin;
+  self->cpu_ns = (double)(cpu_ns() - begin);
   return NULL;
 }
 

@@ -3,8 +3,6 @@
 // median thread's cost of a pair as {"pair_ns": X}.
 #pragma once
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,11 +10,7 @@
 #include <thread>
 #include <vector>
 
-inline double thread_cpu_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
+#include "cpu_clock.h"
 
 // marker_loop THREADS PAIRS constant|changing
 template <typename Push, typename Pop>
@@ -33,7 +27,7 @@ int marker_loop(int argc, char** argv, Push push, Pop pop) {
         push(text);
         pop();
       }
-      const double before = thread_cpu_ns();
+      const double before = cpu_ns();
       for (int i = 0; i < pairs; ++i) {
         if (changing) {
           text[13] = static_cast<char>('0' + i % 10);
@@ -42,7 +36,7 @@ int marker_loop(int argc, char** argv, Push push, Pop pop) {
         push(text);
         pop();
       }
-      cost = (thread_cpu_ns() - before) / pairs;
+      cost = (cpu_ns() - before) / pairs;
     });
   }
   for (auto& thread : running) thread.join();
