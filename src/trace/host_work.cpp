@@ -1,6 +1,7 @@
 #include "trace/host_work.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/strings.h"
 
@@ -11,6 +12,18 @@ constexpr std::string_view kIdentifier =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
 bool has(std::string_view name, std::string_view word) { return name.find(word) != name.npos; }
+
+struct PythonFrame {
+  std::string_view path, function;
+};
+
+// "/usr/lib/python3.11/queue.py(154): get" is get of /usr/lib/python3.11/queue.
+std::optional<PythonFrame> parse_frame(std::string_view name) {
+  const size_t line = name.find(".py(");
+  const size_t end = name.find("): ", line);
+  if (end == name.npos) return std::nullopt;
+  return PythonFrame{name.substr(0, line), name.substr(end + 3)};
+}
 
 // Calls of the operating system's libraries, as Nsight Systems records them. Calls that read files
 // are not among them: they do work.
@@ -58,11 +71,9 @@ bool is_blocking_frame(std::string_view name) {
          "<method 'acquire' of '_thread.", "<method 'get' of '_queue.SimpleQueue'", "<method 'recv",
          "<method '_accept' of '_socket."});
   }
-  const size_t line = name.find(".py(");
-  const size_t end = name.find("): ", line);
-  if (end == name.npos) return false;
-  const std::string_view path = name.substr(0, line);
-  const std::string_view file = path.substr(path.find_last_of("/\\") + 1);
+  const auto frame = parse_frame(name);
+  if (!frame) return false;
+  const std::string_view file = frame->path.substr(frame->path.find_last_of("/\\") + 1);
   constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
       {"selectors", "select"}, {"threading", "wait"},
       {"threading", "join"},   {"threading", "_wait_for_tstate_lock"},
@@ -70,8 +81,27 @@ bool is_blocking_frame(std::string_view name) {
       {"connection", "_recv"}, {"connection", "wait"},
       {"socket", "accept"},    {"socket", "readinto"},
       {"subprocess", "wait"},  {"subprocess", "communicate"}};
-  const std::pair of{file, name.substr(end + 3)};
+  const std::pair of{file, frame->function};
   return std::find(std::begin(kFunctions), std::end(kFunctions), of) != std::end(kFunctions);
+}
+
+// The compilers of torch.compile and Triton. What only runs compiled code has other names, in part
+// of the same files: "Torch-Compiled Region: 0/0", "triton/runtime/jit.py(600): run".
+bool is_compiler(std::string_view name) {
+  if (name.ends_with(" (dynamo_timed)")) return true;  // torch's own ranges
+  const auto frame = parse_frame(name);
+  if (!frame) return false;
+  constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
+      {"torch/_dynamo/convert_frame", ""},  // any of it
+      {"torch/_inductor/compile_fx", "compile"},
+      {"torch/_inductor/async_compile", ""},
+      {"torch/_inductor/runtime/triton_heuristics", "precompile"},
+      {"triton/compiler/compiler", "compile"}};
+  return std::any_of(std::begin(kFunctions), std::end(kFunctions), [&](const auto& one) {
+    if (!frame->path.ends_with(one.first) || !has(frame->function, one.second)) return false;
+    const size_t begin = frame->path.size() - one.first.size();
+    return begin == 0 || frame->path[begin - 1] == '/';
+  });
 }
 
 HostWork work_of_call(std::string_view name) {
@@ -156,11 +186,12 @@ HostWork host_work_of(ApiKind kind, std::string_view name) {
     case ApiKind::kRuntime:
       return work_of_call(name);
     case ApiKind::kOperator:
-      return HostWork::kOperator;
+      return is_compiler(name) ? HostWork::kCompiling : HostWork::kOperator;
     case ApiKind::kPython:
+      if (is_compiler(name)) return HostWork::kCompiling;
       return is_blocking_frame(name) ? HostWork::kBlocked : HostWork::kPython;
     case ApiKind::kMarker:
-      return HostWork::kRange;
+      return is_compiler(name) ? HostWork::kCompiling : HostWork::kRange;
     default:
       return is_blocking_call(name) ? HostWork::kBlocked : HostWork::kCall;
   }

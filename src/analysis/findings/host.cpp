@@ -98,9 +98,10 @@ constexpr Rule kCodeRule = {
     "code-loading", "GPUs are idle while the program loads or compiles code for them",
     "Do it before the work begins: run each kernel once, or load early "
     "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER); keep compiled kernels in a cache "
-    "between runs, and avoid new shapes in the loop.",
+    "between runs, and avoid new shapes in the loop (pad them, or torch.compile with "
+    "dynamic=True).",
     "gaps with reason launch-bound in sonde idle, at least half of whose time is in calls that "
-    "load modules or compile",
+    "load modules or compile, or in the compilers of torch.compile and Triton",
     "all of it"};
 constexpr Rule kMemoryRule = {
     "memory-calls", "GPUs are idle while the program is in a call that allocates or frees memory",
@@ -130,9 +131,9 @@ constexpr Rule kBlockedRule = {
     "all of it"};
 constexpr Rule kUnknownRule = {
     "host-unknown",
-    "GPUs are idle for long while the thread that launches their work does nothing that was recorded",
+    "GPUs are idle for long while no call of the thread that launches their work was recorded",
     "Find out what it does: record call stacks (sonde record, or torch.profiler with "
-    "with_stack=True), or mark the parts of the loop. If recording was paused meanwhile, look at "
+    "with_stack=True), or mark the parts of the loop, smaller ones where it has ranges. If recording was paused meanwhile, look at "
     "one part (--from, --to). sonde idle lists the gaps.",
     "gaps of 1 ms or more with reason launch-bound in sonde idle, for at least half of which the "
     "launching thread is in no recorded call, or only in a marker",
