@@ -44,8 +44,10 @@ std::optional<std::string_view> argument_of_list(std::string_view args, std::str
   while (!args.empty()) {
     const size_t end = args.find(" | ");
     const std::string_view one = args.substr(0, end);
-    const size_t equals = one.find(" = ");
-    if (equals != one.npos && one.substr(0, equals) == key) return one.substr(equals + 3);
+    const size_t equals = one.find('=');
+    if (equals != one.npos && trim(one.substr(0, equals)) == key) {
+      return trim(one.substr(equals + 1));
+    }
     args.remove_prefix(end == args.npos ? args.size() : end + 3);
   }
   return std::nullopt;
@@ -87,6 +89,11 @@ std::optional<int64_t> handle_argument(std::string_view args, std::string_view k
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value, 16);
   return error == std::errc() ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
+}
+
+std::optional<int64_t> number_argument(std::string_view args, std::string_view key) {
+  const auto handle = handle_argument(args, key);
+  return handle ? handle : integer_argument(args, key);
 }
 
 }  // namespace sonde::analysis

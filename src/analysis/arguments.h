@@ -1,5 +1,5 @@
 // Values in the arguments of a call, which are kept as the text of a flat JSON object (PyTorch), or
-// as "count = 1000 | bytes = 4000" (calls that Sonde recorded).
+// as "count = 1000 | bytes = 4000" (calls that Sonde recorded; RPD writes "count=1000").
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,7 @@ std::optional<std::string_view> argument(std::string_view args, std::string_view
 std::optional<int64_t> integer_argument(std::string_view args, std::string_view key);
 // A pointer, "0x7f00".
 std::optional<int64_t> handle_argument(std::string_view args, std::string_view key);
+// Either of both.
+std::optional<int64_t> number_argument(std::string_view args, std::string_view key);
 
 }  // namespace sonde::analysis

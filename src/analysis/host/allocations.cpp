@@ -3,32 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
-#include "base/strings.h"
+#include "analysis/arguments.h"
 
 namespace sonde::analysis {
 namespace {
 
 // c10::DeviceType of torch.
 constexpr int64_t kCpuDevice = 0;
-
-std::string_view after_key(std::string_view args, std::string_view key) {
-  const std::string json = "\"" + std::string(key) + "\"";
-  size_t at = args.find(json);
-  if (at != args.npos) {
-    at = args.find(':', at + json.size());
-    return at == args.npos ? std::string_view() : trim(args.substr(at + 1));
-  }
-  for (const std::string_view part : split(args, '|')) {
-    const size_t equals = part.find('=');
-    if (equals != part.npos && trim(part.substr(0, equals)) == key) {
-      return trim(part.substr(equals + 1));
-    }
-  }
-  return {};
-}
 
 // What a merged file adds to the numbers that the events name.
 int64_t first_gpu_of_process(const trace::Trace& trace, size_t api) {
@@ -43,13 +26,13 @@ Allocation of_torch(const trace::Trace& trace, size_t api) {
   Allocation allocation;
   allocation.time_ns = trace.apis.start_ns[api];
   allocation.api = static_cast<trace::Row>(api);
-  allocation.bytes = argument_number(args, "Bytes").value_or(0);
-  const int64_t type = argument_number(args, "Device Type").value_or(kCpuDevice);
-  const int64_t id = argument_number(args, "Device Id").value_or(-1);
+  allocation.bytes = number_argument(args, "Bytes").value_or(0);
+  const int64_t type = number_argument(args, "Device Type").value_or(kCpuDevice);
+  const int64_t id = number_argument(args, "Device Id").value_or(-1);
   allocation.device = type == kCpuDevice ? "CPU" : fmt::format("GPU {}", id);
   if (type != kCpuDevice) allocation.gpu = id + first_gpu_of_process(trace, api);
-  allocation.in_use_bytes = argument_number(args, "Total Allocated");
-  allocation.reserved_bytes = argument_number(args, "Total Reserved");
+  allocation.in_use_bytes = number_argument(args, "Total Allocated");
+  allocation.reserved_bytes = number_argument(args, "Total Reserved");
   if (type == kCpuDevice) {  // torch does not keep its totals there: it says 0
     allocation.in_use_bytes.reset();
     allocation.reserved_bytes.reset();
@@ -60,7 +43,7 @@ Allocation of_torch(const trace::Trace& trace, size_t api) {
 // hipMalloc gives its pointer back under one of these names, hipFree takes it under another.
 std::optional<int64_t> pointer_of(std::string_view args) {
   for (const char* key : {"ptr", "dev_ptr", "devPtr"}) {
-    if (const auto pointer = argument_number(args, key)) return pointer;
+    if (const auto pointer = number_argument(args, key)) return pointer;
   }
   return std::nullopt;
 }
@@ -86,21 +69,6 @@ void tell_processes_apart(const trace::Trace& trace, std::vector<Allocation>& al
 
 }  // namespace
 
-std::optional<int64_t> argument_number(std::string_view args, std::string_view key) {
-  std::string_view text = after_key(args, key);
-  if (!text.empty() && text.front() == '"') text.remove_prefix(1);
-  const bool is_hex = text.substr(0, 2) == "0x";
-  if (is_hex) text.remove_prefix(2);
-  if (is_hex) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    return error == std::errc() ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
-  }
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? std::optional(value) : std::nullopt;
-}
-
 std::vector<Allocation> allocations_of(const trace::Trace& trace, uint64_t& unpaired) {
   std::vector<Allocation> allocations;
   std::map<std::pair<int32_t, int64_t>, int64_t> bytes_at;  // by process and pointer
@@ -121,8 +89,8 @@ std::vector<Allocation> allocations_of(const trace::Trace& trace, uint64_t& unpa
     allocation.api = static_cast<trace::Row>(i);
     allocation.time_ns = trace.apis.end_ns[i];
     if (name.find("Free") == name.npos) {
-      auto size = argument_number(args, "size");
-      if (!size) size = argument_number(args, "sizeBytes");
+      auto size = number_argument(args, "size");
+      if (!size) size = number_argument(args, "sizeBytes");
       if (!size) continue;
       allocation.bytes = *size;
       bytes_at[place] = *size;

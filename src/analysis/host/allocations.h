@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "trace/trace.h"
@@ -25,8 +24,5 @@ struct Allocation {
 // In the order of time. Needs arguments of ApiKind::kMemory. `unpaired` counts frees of memory
 // whose allocation is not in the trace.
 std::vector<Allocation> allocations_of(const trace::Trace& trace, uint64_t& unpaired);
-
-// The number under `key` of "{"Bytes": 12, ...}", or of "size = 12 | ptr = 0x7f".
-std::optional<int64_t> argument_number(std::string_view args, std::string_view key);
 
 }  // namespace sonde::analysis

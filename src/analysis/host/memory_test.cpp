@@ -1,5 +1,5 @@
 #include "analysis/analysis_test_support.h"
-#include "analysis/host/allocations.h"
+#include "analysis/arguments.h"
 
 namespace sonde::analysis {
 namespace {
@@ -22,13 +22,13 @@ TEST(Memory, TorchSaysWhatIsInUse) {
   rows.add(torch(50, -1000, 2500));
   rows.add(torch(60, 64, 0, 0));
   const auto report = ask("memory", rows);
-  EXPECT_EQ(lines_of(section_of(report, "memory").table,
+  EXPECT_EQ(lines_of(report, "memory",
                      {"device", "allocations", "frees", "allocated_bytes", "freed_bytes",
                       "peak_in_use_bytes", "peak_at_ns", "last_in_use_bytes"}),
             (Lines{"GPU 0|2|1|1500|1000|3500|20|2500", "CPU|1|0|64|0|64|60|64"}));
-  EXPECT_EQ(lines_of(section_of(report, "sites").table,
-                     {"device", "operator", "frame", "allocations", "total_bytes"}),
-            (Lines{"GPU 0|aten::empty|train.py(3): step|2|1500", "CPU|-|train.py(3): step|1|64"}));
+  EXPECT_EQ(
+      lines_of(report, "sites", {"device", "operator", "frame", "allocations", "total_bytes"}),
+      (Lines{"GPU 0|aten::empty|train.py(3): step|2|1500", "CPU|-|train.py(3): step|1|64"}));
   const auto& charts = section_of(report, "series").charts;
   ASSERT_EQ(charts.size(), 1u);
   ASSERT_EQ(charts[0].series.size(), 2u);  // the CPU's is 64 bytes at the end
@@ -53,7 +53,7 @@ TEST(Memory, CallsOfARuntimeArePaired) {
   call("hipFree", 50, "ptr = 0x0");
   call("hipLaunchKernel", 60, "size = 7 | ptr = 0x7f00");
   const auto report = ask("memory", rows);
-  EXPECT_EQ(lines_of(section_of(report, "memory").table,
+  EXPECT_EQ(lines_of(report, "memory",
                      {"device", "allocations", "frees", "peak_in_use_bytes", "last_in_use_bytes"}),
             (Lines{"GPU|2|1|4196|100"}));
   EXPECT_EQ(report.notes.size(), 2u);
@@ -71,7 +71,7 @@ TEST(Memory, ProcessesHaveMemoryOfTheirOwn) {
     rows.add({"", "hipMalloc", 20, 21, 1, pid, "", "ptr = 0x7f00 | size = 64"});
   }
   rows.add({"", "hipFree", 30, 31, 1, 11, "", "ptr = 0x7f00"});
-  EXPECT_EQ(lines_of(section_of(ask("memory", rows), "memory").table,
+  EXPECT_EQ(lines_of(ask("memory", rows), "memory",
                      {"device", "allocated_bytes", "peak_in_use_bytes", "last_in_use_bytes"}),
             (Lines{"GPU 0 of rank 0|1000|3000|3000", "GPU 0 of rank 1|2000|6000|6000",
                    "GPU of rank 0|64|64|0", "GPU of rank 1|64|64|64"}));
@@ -86,22 +86,21 @@ TEST(Memory, OfOneGpu) {
     rows.add(of_torch);
   }
   rows.add(torch(20, 64, 0, 0));  // of the CPU
-  const Analysis* analysis = find_analysis("memory");
-  trace::Request request = analysis->needs(Parameters(analysis->options));
+  trace::Request request = needs_of("memory");
   request.gpu = 1000;
-  const auto report = analysis->run(rows.build(0, request), Parameters(analysis->options));
-  ASSERT_TRUE(report.ok());
-  EXPECT_EQ(lines_of(section_of(*report, "memory").table, {"device", "allocated_bytes"}),
+  const auto report = value_of(run_analysis("memory", rows.build(0, request)));
+  EXPECT_EQ(lines_of(report, "memory", {"device", "allocated_bytes"}),
             (Lines{"GPU 0 of process 10000012|2000"}));
-  EXPECT_EQ(report->notes.front().substr(0, 8), "2 events");
+  EXPECT_EQ(report.notes.front().substr(0, 8), "2 events");
 }
 
 TEST(Memory, ArgumentsOfBothForms) {
-  EXPECT_EQ(argument_number(R"({"Bytes": -12, "Addr": 3})", "Bytes"), -12);
-  EXPECT_EQ(argument_number("a = 1 | size = 0x10", "size"), 16);
-  EXPECT_EQ(argument_number("sizes = 1", "size"), std::nullopt);
-  EXPECT_EQ(argument_number(R"({"Bytes": "many"})", "Bytes"), std::nullopt);
-  EXPECT_EQ(argument_number("", "Bytes"), std::nullopt);
+  EXPECT_EQ(number_argument(R"({"Bytes": -12, "Addr": 3})", "Bytes"), -12);
+  EXPECT_EQ(number_argument("a = 1 | size = 0x10", "size"), 16);
+  EXPECT_EQ(number_argument("ptr=0x7f | size=0x10", "size"), 16);
+  EXPECT_EQ(number_argument("sizes = 1", "size"), std::nullopt);
+  EXPECT_EQ(number_argument(R"({"Bytes": "many"})", "Bytes"), std::nullopt);
+  EXPECT_EQ(number_argument("", "Bytes"), std::nullopt);
 }
 
 }  // namespace
