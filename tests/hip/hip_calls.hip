@@ -10,14 +10,7 @@
 #include <thread>
 #include <vector>
 
-#define CHECK(call)                                                        \
-  do {                                                                     \
-    const hipError_t error = (call);                                       \
-    if (error != hipSuccess) {                                             \
-      fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(error));        \
-      exit(1);                                                             \
-    }                                                                      \
-  } while (0)
+#include "check_call.h"
 
 namespace work {
 template <typename T>

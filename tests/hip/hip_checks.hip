@@ -8,14 +8,7 @@
 #include <string>
 #include <vector>
 
-#define CHECK(call)                                                       \
-  do {                                                                    \
-    const hipError_t status = (call);                                     \
-    if (status != hipSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
-      std::exit(3);                                                       \
-    }                                                                     \
-  } while (0)
+#include "check_call.h"
 
 constexpr int kCount = 1000, kGroup = 256;  // items are more than elements
 

@@ -1,5 +1,6 @@
 // Has a kernel fail; the first argument says which. Traced by tests/e2e/debug.toml and
 // tests/hip/faults_test.py.
+#include "check_call.h"
 #include "fault_kernels.h"
 
 #include <malloc.h>
@@ -9,15 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-
-#define CHECK(call)                                                                     \
-  do {                                                                                  \
-    const hipError_t status = (call);                                                   \
-    if (status != hipSuccess) {                                                         \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status));               \
-      std::exit(3);                                                                     \
-    }                                                                                   \
-  } while (0)
 
 // So large that ROCr gives each a block of its own, which is unmapped when it is freed.
 constexpr int kCount = 1 << 20;

@@ -1,5 +1,6 @@
 // Has a kernel fail in a place that programs have and simple tests do not: the first argument says
 // which. Traced by tests/e2e/debug_places.toml.
+#include "check_call.h"
 #include "fault_kernels.h"
 
 #include <dlfcn.h>
@@ -14,15 +15,6 @@
 #include <cstring>
 #include <string>
 #include <thread>
-
-#define CHECK(call)                                                       \
-  do {                                                                    \
-    const hipError_t status = (call);                                     \
-    if (status != hipSuccess) {                                           \
-      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
-      std::exit(3);                                                       \
-    }                                                                     \
-  } while (0)
 
 // So large that ROCr gives each a block of its own, which is unmapped when it is freed.
 constexpr int kCount = 1 << 20;

@@ -26,6 +26,8 @@
 #include <thread>
 #include <vector>
 
+#include "check_call.h"
+
 __global__ void nothing() {}
 __global__ void touch(int* data, int value) { data[threadIdx.x] = value; }
 
@@ -33,15 +35,6 @@ namespace {
 
 std::atomic<bool> released;
 hipStream_t stream;
-
-#define CHECK(call)                                                 \
-  do {                                                              \
-    const hipError_t error = (call);                                \
-    if (error != hipSuccess) {                                      \
-      fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(error)); \
-      exit(1);                                                      \
-    }                                                               \
-  } while (0)
 
 double now_ns(clockid_t clock) {
   timespec now;
