@@ -112,24 +112,7 @@ ushort2 pure_amdgcn_cvt_pk_u16(uint32_t a, uint32_t b) {
 
 /* Read-modify-write operations for which LLVM 15 has no atomicrmw. Ordering and scope are passed
  * as numbers; sequential consistency is correct for all. */
-#define RMW(NAME, TYPE, SUFFIX, PARAMS, NEXT)                                                      \
-  TYPE NAME##_##SUFFIX PARAMS {                                                                    \
-    TYPE old = __atomic_load_n(at, __ATOMIC_RELAXED);                                              \
-    while (!__atomic_compare_exchange_n(at, &old, NEXT, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) \
-      ;                                                                                            \
-    return old;                                                                                    \
-  }
-#define INC_DEC(TYPE, SUFFIX)                                                       \
-  RMW(pure_amdgcn_atomic_inc, TYPE, SUFFIX,                                         \
-      (TYPE * at, TYPE limit, uint32_t ordering, uint32_t scope, bool is_volatile), \
-      old >= limit ? 0 : old + 1)                                                   \
-  RMW(pure_amdgcn_atomic_dec, TYPE, SUFFIX,                                         \
-      (TYPE * at, TYPE limit, uint32_t ordering, uint32_t scope, bool is_volatile), \
-      old == 0 || old > limit ? limit : old - 1)
-INC_DEC(uint32_t, i32)
-INC_DEC(uint64_t, i64)
-
-#define FLOAT_RMW(NAME, TYPE, BITS, EXPR)                                               \
+#define RMW(NAME, TYPE, EXPR)                                                           \
   TYPE NAME {                                                                           \
     TYPE old;                                                                           \
     TYPE next;                                                                          \
@@ -140,19 +123,25 @@ INC_DEC(uint64_t, i64)
                                         __ATOMIC_RELAXED));                             \
     return old;                                                                         \
   }
-#define LDS_PARAMS(TYPE) (TYPE * at, TYPE v, uint32_t ordering, uint32_t scope, bool is_volatile)
+#define ORDERED(TYPE) (TYPE * at, TYPE v, uint32_t ordering, uint32_t scope, bool is_volatile)
+#define INC_DEC(TYPE, S)                                                      \
+  RMW(pure_amdgcn_atomic_inc_##S ORDERED(TYPE), TYPE, old >= v ? 0 : old + 1) \
+  RMW(pure_amdgcn_atomic_dec_##S ORDERED(TYPE), TYPE, old == 0 || old > v ? v : old - 1)
+INC_DEC(uint32_t, i32)
+INC_DEC(uint64_t, i64)
+
 #define MIN(A, B) ((A) != (A) ? (B) : (B) != (B) ? (A) : (A) < (B) ? (A) : (B))
 #define MAX(A, B) ((A) != (A) ? (B) : (B) != (B) ? (A) : (A) > (B) ? (A) : (B))
-#define FLOAT_ATOMICS(TYPE, S)                                                                \
-  FLOAT_RMW(pure_amdgcn_ds_fadd_##S LDS_PARAMS(TYPE), TYPE, S, old + v)                       \
-  FLOAT_RMW(pure_amdgcn_ds_fmin_##S LDS_PARAMS(TYPE), TYPE, S, MIN(old, v))                   \
-  FLOAT_RMW(pure_amdgcn_ds_fmax_##S LDS_PARAMS(TYPE), TYPE, S, MAX(old, v))                   \
-  FLOAT_RMW(pure_amdgcn_global_atomic_fadd_##S##_##S(TYPE* at, TYPE v), TYPE, S, old + v)     \
-  FLOAT_RMW(pure_amdgcn_global_atomic_fmin_##S##_##S(TYPE* at, TYPE v), TYPE, S, MIN(old, v)) \
-  FLOAT_RMW(pure_amdgcn_global_atomic_fmax_##S##_##S(TYPE* at, TYPE v), TYPE, S, MAX(old, v)) \
-  FLOAT_RMW(pure_amdgcn_flat_atomic_fadd_##S##_##S(TYPE* at, TYPE v), TYPE, S, old + v)       \
-  FLOAT_RMW(pure_amdgcn_flat_atomic_fmin_##S##_##S(TYPE* at, TYPE v), TYPE, S, MIN(old, v))   \
-  FLOAT_RMW(pure_amdgcn_flat_atomic_fmax_##S##_##S(TYPE* at, TYPE v), TYPE, S, MAX(old, v))
+#define FLOAT_ATOMICS(TYPE, S)                                                       \
+  RMW(pure_amdgcn_ds_fadd_##S ORDERED(TYPE), TYPE, old + v)                          \
+  RMW(pure_amdgcn_ds_fmin_##S ORDERED(TYPE), TYPE, MIN(old, v))                      \
+  RMW(pure_amdgcn_ds_fmax_##S ORDERED(TYPE), TYPE, MAX(old, v))                      \
+  RMW(pure_amdgcn_global_atomic_fadd_##S##_##S(TYPE* at, TYPE v), TYPE, old + v)     \
+  RMW(pure_amdgcn_global_atomic_fmin_##S##_##S(TYPE* at, TYPE v), TYPE, MIN(old, v)) \
+  RMW(pure_amdgcn_global_atomic_fmax_##S##_##S(TYPE* at, TYPE v), TYPE, MAX(old, v)) \
+  RMW(pure_amdgcn_flat_atomic_fadd_##S##_##S(TYPE* at, TYPE v), TYPE, old + v)       \
+  RMW(pure_amdgcn_flat_atomic_fmin_##S##_##S(TYPE* at, TYPE v), TYPE, MIN(old, v))   \
+  RMW(pure_amdgcn_flat_atomic_fmax_##S##_##S(TYPE* at, TYPE v), TYPE, MAX(old, v))
 FLOAT_ATOMICS(float, f32)
 FLOAT_ATOMICS(double, f64)
-FLOAT_RMW(pure_amdgcn_global_atomic_fadd_v2f16_v2f16(half2* at, half2 v), half2, v2f16, old + v)
+RMW(pure_amdgcn_global_atomic_fadd_v2f16_v2f16(half2* at, half2 v), half2, old + v)

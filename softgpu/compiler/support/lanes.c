@@ -26,37 +26,21 @@ uint32_t lane_softgpu_exec_hi(Item* i, uint32_t site) {
   return (uint32_t)(meet(i, site, 0, 0)->active >> 32);
 }
 
-uint32_t lane_amdgcn_readfirstlane(Item* i, uint32_t site, uint32_t v) {
-  const Meeting* m = meet(i, site, v, 0);
-  return (uint32_t)m->a[__builtin_ctzll(m->active)];
-}
-uint32_t lane_amdgcn_readlane(Item* i, uint32_t site, uint32_t v, uint32_t from) {
-  return (uint32_t)meet(i, site, v, 0)->a[from % SOFTGPU_MAX_WAVE];
-}
-uint32_t item_amdgcn_writelane(Item* i, uint32_t v, uint32_t to, uint32_t old) {
-  return i->lane == to ? v : old;
-}
-
-/* Their names since LLVM 19, which allow wider values. */
-uint32_t lane_amdgcn_readfirstlane_i32(Item* i, uint32_t site, uint32_t v) {
-  return lane_amdgcn_readfirstlane(i, site, v);
-}
-uint64_t lane_amdgcn_readfirstlane_i64(Item* i, uint32_t site, uint64_t v) {
-  const Meeting* m = meet(i, site, v, 0);
-  return m->a[__builtin_ctzll(m->active)];
-}
-uint32_t lane_amdgcn_readlane_i32(Item* i, uint32_t site, uint32_t v, uint32_t from) {
-  return lane_amdgcn_readlane(i, site, v, from);
-}
-uint64_t lane_amdgcn_readlane_i64(Item* i, uint32_t site, uint64_t v, uint32_t from) {
-  return meet(i, site, v, 0)->a[from % SOFTGPU_MAX_WAVE];
-}
-uint32_t item_amdgcn_writelane_i32(Item* i, uint32_t v, uint32_t to, uint32_t old) {
-  return i->lane == to ? v : old;
-}
-uint64_t item_amdgcn_writelane_i64(Item* i, uint64_t v, uint32_t to, uint64_t old) {
-  return i->lane == to ? v : old;
-}
+/* Since LLVM 19 their names end with the type, which may be wider. */
+#define ONE_LANE(SUFFIX, TYPE)                                                       \
+  TYPE lane_amdgcn_readfirstlane##SUFFIX(Item* i, uint32_t site, TYPE v) {           \
+    const Meeting* m = meet(i, site, v, 0);                                          \
+    return (TYPE)m->a[__builtin_ctzll(m->active)];                                   \
+  }                                                                                  \
+  TYPE lane_amdgcn_readlane##SUFFIX(Item* i, uint32_t site, TYPE v, uint32_t from) { \
+    return (TYPE)meet(i, site, v, 0)->a[from % SOFTGPU_MAX_WAVE];                    \
+  }                                                                                  \
+  TYPE item_amdgcn_writelane##SUFFIX(Item* i, TYPE v, uint32_t to, TYPE old) {       \
+    return i->lane == to ? v : old;                                                  \
+  }
+ONE_LANE(, uint32_t)
+ONE_LANE(_i32, uint32_t)
+ONE_LANE(_i64, uint64_t)
 
 uint64_t lane_amdgcn_ballot_i64(Item* i, uint32_t site, bool v) {
   return meet(i, site, v, 0)->ones;
