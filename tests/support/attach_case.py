@@ -2,27 +2,15 @@
 import os
 import re
 import signal
-import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
-from tool_case import ToolCase
+from tool_case import ToolCase, sql
 
 LIMIT_SECONDS = 120
 
 
-def take(option, fallback=None):
-    if option not in sys.argv:
-        return fallback
-    at = sys.argv.index(option)
-    _, value = sys.argv[at:at + 2]
-    del sys.argv[at:at + 2]
-    return value
-
-
 class AttachCase(ToolCase):
-    sonde = ""
     programs = Path()
 
     def start(self, *command):
@@ -45,10 +33,8 @@ class AttachCase(ToolCase):
 
     def record(self, *options, name="t.rpd", status=0):
         self.trace = self.folder / name
-        made = subprocess.run([self.sonde, "record", "--pid", str(self.pid), "-o", str(self.trace), *options],
-                              capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
-                              env={**os.environ, "SONDE_SPOOL_DIR": str(self.folder)})
-        self.assertEqual(made.returncode, status, made.stderr)
+        made = self.run_sonde("record", "--pid", self.pid, "-o", self.trace, *options, status=status,
+                              timeout=LIMIT_SECONDS, env={**os.environ, "SONDE_SPOOL_DIR": str(self.folder)})
         self.assertEqual(list(self.folder.glob("sonde-*")), [])
         return made.stderr
 
@@ -74,11 +60,7 @@ class AttachCase(ToolCase):
         return text
 
     def sql(self, text):
-        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
-        try:
-            return database.execute(text).fetchall()
-        finally:
-            database.close()
+        return sql(self.trace, text)
 
     def samples_in(self):
         """How many samples have each function somewhere in their stack."""

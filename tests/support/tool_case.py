@@ -1,8 +1,10 @@
 """What tests of the built tool share: its path from the command line, a folder for each test, and how it is asked."""
+import contextlib
 import gzip
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -13,14 +15,27 @@ SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", ROOT.parent / "shared")).ab
 REAL = SHARED / "data" / "rpd" / "mytrace.rpd.gz"
 
 
-def take_sonde():
-    """The PATH of `--sonde PATH`, which is no longer among the arguments then."""
-    if "--sonde" not in sys.argv:
-        sys.exit(f"usage: {sys.argv[0]} --sonde PATH [unittest options]")
-    at = sys.argv.index("--sonde")
-    _, path = sys.argv[at:at + 2]
+def take(option, fallback=None):
+    """The VALUE of `OPTION VALUE`, which are no longer among the arguments then."""
+    if option not in sys.argv:
+        return fallback
+    at = sys.argv.index(option)
+    _, value = sys.argv[at:at + 2]
     del sys.argv[at:at + 2]
+    return value
+
+
+def take_sonde():
+    path = take("--sonde")
+    if path is None:
+        sys.exit(f"usage: {sys.argv[0]} --sonde PATH [unittest options]")
     return os.path.abspath(path)
+
+
+def sql(path, text):
+    """The rows of a query of a trace."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        return database.execute(text).fetchall()
 
 
 class ToolCase(unittest.TestCase):
@@ -32,10 +47,10 @@ class ToolCase(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def run_sonde(self, *words, status=0, timeout=60, text=True, **how):
-        """A run of the tool in the folder of the test, which has to end with `status` (None: with any)."""
+    def run_sonde(self, *words, status=0, timeout=60, text=True, cwd=None, **how):
+        """A run of the tool, in the folder of the test or in `cwd`, which has to end with `status` (None: with any)."""
         done = subprocess.run([self.sonde, *map(str, words)], text=text, capture_output=True, stdin=subprocess.DEVNULL,
-                              cwd=self.folder, timeout=timeout, check=False, **how)
+                              cwd=cwd or self.folder, timeout=timeout, check=False, **how)
         if status is not None:
             self.assertEqual(done.returncode, status, f"{words}: {done.stdout}{done.stderr}")
         return done

@@ -15,8 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from attach_case import LIMIT_SECONDS, AttachCase, take  # noqa: E402
-from tool_case import take_sonde  # noqa: E402
+from attach_case import LIMIT_SECONDS, AttachCase  # noqa: E402
+from tool_case import main, take  # noqa: E402
 
 # Ends itself at the first call that is none of those that it makes: mmap, openat, clone.
 SANDBOX = """
@@ -223,9 +223,8 @@ class Refused(AttachCase):
         own = self.folder / "own"
         own.mkdir()
         os.chown(own, 65534, 65534)
-        made = subprocess.run([self.sonde, "record", "--pid", str(self.pid), "--duration", "100ms", "-o", str(own / "t.rpd"),
-                               "--spool-dir", str(own)], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
-                              user=65534, group=65534, extra_groups=[])
+        made = self.run_sonde("record", "--pid", self.pid, "--duration", "100ms", "-o", own / "t.rpd", "--spool-dir", own,
+                              status=None, timeout=LIMIT_SECONDS, user=65534, group=65534, extra_groups=[])
         self.assertIn("this user may not trace it", made.stderr)
         self.assertEqual(self.seen(), before)
         self.end()
@@ -246,6 +245,5 @@ class Refused(AttachCase):
 
 
 if __name__ == "__main__":
-    Refused.sonde = take_sonde()
     Refused.programs = Path(take("--programs")).resolve()
-    unittest.main()
+    main()

@@ -10,13 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from attach_case import LIMIT_SECONDS, AttachCase, take  # noqa: E402
-from tool_case import take_sonde  # noqa: E402
+from attach_case import LIMIT_SECONDS, AttachCase  # noqa: E402
+from tool_case import main, take  # noqa: E402
 
 PYTHON = """
 import sys, threading, time
@@ -63,6 +62,16 @@ COMPUTING = "print('ready', flush=True)\nwhile True:\n    pass\n"
 
 class Attach(AttachCase):
     rounds = 3
+
+    def start_opencl(self):
+        if not (self.programs / "cl_attached").exists():
+            self.skipTest("needs cl_attached")
+        self.start(self.programs / "cl_attached")
+
+    def start_torch(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode:
+            self.skipTest("needs PyTorch")
+        self.start("/usr/bin/python3", "-c", TORCH)
 
     def start_on_softgpu(self, name):
         softgpu, program = self.programs.parents[1] / "bin/softgpu", self.programs / name
@@ -196,9 +205,7 @@ class Attach(AttachCase):
         self.end()
 
     def test_calls_and_new_queues_of_opencl_are_recorded(self):
-        if not (self.programs / "cl_attached").exists():
-            self.skipTest("needs cl_attached")
-        self.start(self.programs / "cl_attached")
+        self.start_opencl()
         before = self.seen()
         done = 0
         for number in range(50):  # twice, likewise
@@ -240,11 +247,9 @@ class Attach(AttachCase):
         self.end()
 
     def test_operators_and_scopes_of_pytorch_are_recorded(self):
-        if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode:
-            self.skipTest("needs PyTorch")
         if not (Path(self.sonde).parents[1] / "lib/sonde/libsonde-torch.so").exists():
             self.skipTest("needs libtorch's headers")
-        self.start("/usr/bin/python3", "-c", TORCH)
+        self.start_torch()
         before = self.seen()
         done = 0
         for number in range(50):  # twice; more often on a machine so busy that a thread did not run
@@ -311,9 +316,7 @@ class Attach(AttachCase):
         self.again_and_again(makes_queues=True)
 
     def test_again_and_again_opencl(self):
-        if not (self.programs / "cl_attached").exists():
-            self.skipTest("needs cl_attached")
-        self.start(self.programs / "cl_attached")
+        self.start_opencl()
         self.again_and_again()
 
     def test_again_and_again_marks(self):
@@ -327,9 +330,7 @@ class Attach(AttachCase):
     def test_again_and_again_torch(self):
         if self.rounds <= 20:
             self.skipTest("one for longer runs: --rounds 50")
-        if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode:
-            self.skipTest("needs PyTorch")
-        self.start("/usr/bin/python3", "-c", TORCH)
+        self.start_torch()
         self.again_and_again()
 
     def test_interrupted_and_killed_recorders_let_go(self):
@@ -349,8 +350,7 @@ class Attach(AttachCase):
                 time.sleep(0.02)
             self.assertEqual(self.seen(), before)
         [session] = self.folder.glob("sonde-*")
-        made = subprocess.run([self.sonde, "recover", str(session)], capture_output=True, text=True, check=False)
-        self.assertEqual(made.returncode, 0, made.stderr)
+        self.run_sonde("recover", session)
         self.end()
 
     def test_the_end_of_the_process_ends_the_recording(self):
@@ -372,10 +372,9 @@ class Attach(AttachCase):
         self.assertIn("none of its threads came to wait in a system call", text)
         self.assertGreater(self.sql("select count(*) from rocpd_monitor")[0][0], 0)
         self.kill(self.process)
-        made = subprocess.run([self.sonde, "record", "--pid", "1999999999"], capture_output=True, text=True, check=False)
-        self.assertEqual(made.returncode, 1)
+        made = self.run_sonde("record", "--pid", "1999999999", status=1)
         self.assertIn("cannot be attached to: No such process", made.stderr)
-        made = subprocess.run([self.sonde, "record", "--pid", "1", "--", "true"], capture_output=True, text=True, check=False)
+        made = self.run_sonde("record", "--pid", "1", "--", "true", status=None)
         self.assertIn("--pid and a command: cannot be combined", made.stderr)
         ended = os.fork()
         if ended == 0:
@@ -387,7 +386,6 @@ class Attach(AttachCase):
 
 
 if __name__ == "__main__":
-    Attach.sonde = take_sonde()
     Attach.programs = Path(take("--programs")).resolve()
     Attach.rounds = int(take("--rounds", 3))
-    unittest.main()
+    main()

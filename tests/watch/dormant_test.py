@@ -7,7 +7,6 @@ CPU time, of which the program burns a known amount.
 import collections
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import unittest
@@ -15,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from tool_case import ToolCase, take_sonde  # noqa: E402
+from tool_case import ToolCase, main, sql, take  # noqa: E402
 
 THREADS = 3
 BURN_MS = 150
@@ -23,7 +22,7 @@ LIMIT_SECONDS = 120
 
 
 class Dormant(ToolCase):
-    sonde = programs = ""
+    programs = ""
 
     def setUp(self):
         super().setUp()
@@ -53,17 +52,13 @@ class Dormant(ToolCase):
                 if one == "on":
                     ask("on")
                 else:
-                    self.output([self.sonde, one, self.trace])
+                    self.run_sonde(one, self.trace, timeout=LIMIT_SECONDS)
             ask(BURN_MS)
             recorder.stdin.close()
             self.assertEqual(recorder.wait(LIMIT_SECONDS), 0)
-        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
-        try:
-            return dict(database.execute(
-                "select t.name, sum(s.cpu_ns) / 1e6 from sonde_sample s join sonde_thread t "
-                "on t.process_id = s.process_id and t.tid = s.tid where t.name like 'late-%' group by t.tid"))
-        finally:
-            database.close()
+        return dict(sql(self.trace,
+                        "select t.name, sum(s.cpu_ns) / 1e6 from sonde_sample s join sonde_thread t "
+                        "on t.process_id = s.process_id and t.tid = s.tid where t.name like 'late-%' group by t.tid"))
 
     def look_at(self, sampled):
         self.assertEqual(sorted(sampled), [f"late-{i}" for i in range(THREADS)])
@@ -119,13 +114,6 @@ class Dormant(ToolCase):
                 self.assertEqual(self.output([*self.recorded(*options), *self.program("leave")]), "last\n")
 
 
-def main():
-    Dormant.sonde = take_sonde()
-    at = sys.argv.index("--programs")
-    Dormant.programs = sys.argv[at + 1]
-    del sys.argv[at:at + 2]
-    unittest.main()
-
-
 if __name__ == "__main__":
+    Dormant.programs = take("--programs")
     main()

@@ -22,7 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from tool_case import ROOT, ToolCase, take_sonde  # noqa: E402
+from tool_case import ROOT, ToolCase, main  # noqa: E402
 
 SERIES = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)(?:\{(.*)\})? (-?[0-9.e+-]+)')
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(?:,|$)')
@@ -43,6 +43,13 @@ def parse(text):
         assert (match[1], labels) not in found, f"twice: {line}"
         found[match[1], labels] = float(match[3])
     return found
+
+
+def started(target, count):
+    threads = [threading.Thread(target=target) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
 
 
 class Exporter:
@@ -91,8 +98,6 @@ class Exporter:
 
 
 class ExporterCase(ToolCase):
-    sonde = ""
-
     def setUp(self):
         super().setUp()
         self.tree = self.folder / "m"
@@ -104,9 +109,7 @@ class ExporterCase(ToolCase):
         return Exporter(self.sonde, *self.roots, *words)
 
     def once(self, *words):
-        made = subprocess.run([self.sonde, "exporter", "--once", *self.roots, *words], capture_output=True,
-                              text=True, timeout=LIMIT_SECONDS, check=True, stdin=subprocess.DEVNULL)
-        return parse(made.stdout)
+        return parse(self.run_sonde("exporter", "--once", *self.roots, *words).stdout)
 
 
 class Figures(ExporterCase):
@@ -189,8 +192,7 @@ class Asked(ExporterCase):
                             (["--token-file", str(short)], "holds no token of 32 or more characters"),
                             (["--token-file", str(self.folder / "none")], "cannot be read"),
                             (["--port", "70000"], "not a number from 0 to 65535")]:
-            made = subprocess.run([self.sonde, "exporter", *words], capture_output=True, text=True,
-                                  timeout=LIMIT_SECONDS, check=False, stdin=subprocess.DEVNULL)
+            made = self.run_sonde("exporter", *words, status=None)
             self.assertNotEqual(made.returncode, 0)
             self.assertIn(said, made.stderr)
             self.assertEqual(len(made.stderr.splitlines()), 1, made.stderr)
@@ -210,9 +212,7 @@ class Asked(ExporterCase):
                         answers.append(exporter.get()[0])
                     except (OSError, http.client.HTTPException):
                         answers.append(None)  # too many at once are told so, and closed
-            threads = [threading.Thread(target=ask) for _ in range(20)]
-            for thread in threads:
-                thread.start()
+            threads = started(ask, 20)
             for _ in range(20):
                 with socket.create_connection(("127.0.0.1", exporter.port)) as rubbish:
                     rubbish.sendall(b"\x00\xff" * 40 + b"\r\n\r\n")
@@ -249,9 +249,7 @@ class Asked(ExporterCase):
                     answers.append(answer.status == 200 and b"rocm_num_gpus 5" in text)
             finally:
                 connection.close()
-        threads = [threading.Thread(target=ask) for _ in range(self.CLIENTS)]
-        for thread in threads:
-            thread.start()
+        threads = started(ask, self.CLIENTS)
         yield  # the others do something beside it
         for thread in threads:
             thread.join()
@@ -321,10 +319,8 @@ class Server(ExporterCase):
 
 
     def check_card(self, port, node):
-        made = subprocess.run([self.sonde, "job-report", "--from", f"http://127.0.0.1:{port}", "--job", "4711", "--format",
-                               "json"], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-        self.assertEqual(made.returncode, 0, made.stderr)
-        card = json.loads(made.stdout)
+        server = f"http://127.0.0.1:{port}"
+        card = self.ask("job-report", "--from", server, "--job", "4711")
         told = self.once()
         rows = {row["gpu"]: row for row in card["gpus"]}
         self.assertEqual(sorted(rows), [0, 1, 3, 4])
@@ -337,9 +333,7 @@ class Server(ExporterCase):
                 self.assertAlmostEqual(row["energy_wh"], power * row["told_ns"] / 3.6e12, places=9)
             self.assertEqual(row["node"], node)
         self.assertEqual(card["gpus_facts"]["job"], "4711")
-        made = subprocess.run([self.sonde, "job-report", "--from", f"http://127.0.0.1:{port}", "--job", "no"],
-                              capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-        self.assertEqual(made.returncode, 1)
+        made = self.run_sonde("job-report", "--from", server, "--job", "no", status=1)
         self.assertIn("job no: the server has no metrics of it from the last 7d", made.stderr)
 
 
@@ -421,7 +415,7 @@ class Push(Server):
         self.assertIn(f"/api/v1/import/prometheus?extra_label=instance={socket.gethostname()} every 300 ms", pushing.stdout.readline())
         time.sleep(1)
         self.assertEqual(self.end(pushing).count("cannot be reached"), 1)
-        made = subprocess.run([self.sonde, "exporter", "--push", "here"], capture_output=True, text=True, check=False)
+        made = self.run_sonde("exporter", "--push", "here", status=None)
         self.assertIn("'here' is not a URL", made.stderr)
 
     @unittest.skipUnless(shutil.which("victoria-metrics"), "victoria-metrics is not installed")
@@ -437,5 +431,4 @@ class Push(Server):
 
 
 if __name__ == "__main__":
-    ExporterCase.sonde = take_sonde()
-    unittest.main()
+    main()

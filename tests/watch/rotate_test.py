@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import struct
 import subprocess
 import sys
@@ -20,14 +19,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from tool_case import ROOT, ToolCase, take_sonde  # noqa: E402
+from tool_case import ToolCase, main, sql, take  # noqa: E402
 
 THREADS = 3
 LIMIT_SECONDS = 120
 
 
 class Rotated(ToolCase):
-    sonde = storm = ""
+    storm = ""
 
     def start(self, *options, under=()):
         self.board = self.folder / "progress"
@@ -38,9 +37,12 @@ class Rotated(ToolCase):
              str(self.board), str(THREADS)], stdin=subprocess.DEVNULL)
         self.addCleanup(self.stop)
 
-    def stop(self):
+    def tell_the_storm_to_end(self):
         with open(self.board, "r+b") as file, mmap.mmap(file.fileno(), 0) as words:
             words[8 * (THREADS + 1):] = struct.pack("Q", 1)
+
+    def stop(self):
+        self.tell_the_storm_to_end()
         self.assertEqual(self.recorder.wait(LIMIT_SECONDS), 0)
 
     def counted(self):
@@ -55,22 +57,13 @@ class Rotated(ToolCase):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
 
-    def sql(self, path, text):
-        database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        try:
-            return database.execute(text).fetchall()
-        finally:
-            database.close()
-
     def run_tool(self, *words, status=0):
-        made = subprocess.run([self.sonde, *map(str, words)], capture_output=True, text=True, cwd=self.folder,
-                              timeout=LIMIT_SECONDS, check=False, stdin=subprocess.DEVNULL)
-        self.assertEqual(made.returncode, status, made.stderr)
+        made = self.run_sonde(*words, status=status, timeout=LIMIT_SECONDS)
         return made.stdout if status == 0 else made.stderr
 
     def check_links(self, path):
         """Each operation has one call: that of its own thread with its own number."""
-        wrong = self.sql(path, """
+        wrong = sql(path, """
             select count(*) from rocpd_op o left join rocpd_api_ops l on l.op_id = o.id
             left join sonde_op_detail d on d.op_id = o.id left join rocpd_api a on a.id = l.api_id
             left join rocpd_ustring u on u.id = a.args_id
@@ -83,29 +76,29 @@ class Rotated(ToolCase):
         self.stop()
         parts = self.parts()
         self.assertEqual([part.name for part in parts], [f"t.{i:04}.rpd" for i in range(1, len(parts) + 1)])
-        ops = [self.sql(part, "select count(*) from rocpd_op")[0][0] for part in parts]
+        ops = [sql(part, "select count(*) from rocpd_op")[0][0] for part in parts]
         self.assertEqual(sum(ops), self.counted())
         self.assertGreater(min(ops[:-1]), 0)
-        apis = [self.sql(part, "select count(*) from rocpd_api")[0][0] for part in parts]
+        apis = [sql(part, "select count(*) from rocpd_api")[0][0] for part in parts]
         self.assertEqual(sum(apis), self.counted())
         for part, calls in zip(parts, apis):  # the last may have begun just before the program's end
             self.check_links(part)
-            self.assertEqual(self.sql(part, "pragma integrity_check"), [("ok",)])
-            self.assertEqual(self.sql(part, "select count(*) from sonde_ingest"), [(0,)])
+            self.assertEqual(sql(part, "pragma integrity_check"), [("ok",)])
+            self.assertEqual(sql(part, "select count(*) from sonde_ingest"), [(0,)])
             self.assertIn("storm" if calls else "No API calls", self.run_tool("api", part))
             self.run_tool("check", part)
         lines = self.run_tool("merge", *parts, "-o", "joined.rpd")
         self.assertIn(f"from {len(parts)} parts of one recording", lines)
         joined = self.folder / "joined.rpd"
         self.check_links(joined)
-        self.assertEqual(self.sql(joined, "select count(*) from rocpd_op"), [(self.counted(),)])
-        numbers = self.sql(joined, "select count(distinct o.description_id || ' ' || d.bytes) from rocpd_op o "
+        self.assertEqual(sql(joined, "select count(*) from rocpd_op"), [(self.counted(),)])
+        numbers = sql(joined, "select count(distinct o.description_id || ' ' || d.bytes) from rocpd_op o "
                                    "join sonde_op_detail d on d.op_id = o.id")
         self.assertEqual(numbers, [(self.counted(),)])
-        self.assertEqual(self.sql(joined, "select count(*), max(exit) from sonde_process"), [(1, "exit 0")])
-        self.assertEqual(len(self.sql(joined, "select distinct tid from rocpd_api")), THREADS)
+        self.assertEqual(sql(joined, "select count(*), max(exit) from sonde_process"), [(1, "exit 0")])
+        self.assertEqual(len(sql(joined, "select distinct tid from rocpd_api")), THREADS)
         names = "select tid, count(*) from sonde_thread group by 1 having count(*) > 1"
-        self.assertEqual(self.sql(joined, names), [])
+        self.assertEqual(sql(joined, names), [])
 
     def test_only_the_newest_are_kept(self):
         self.start("--rotate", "1s", "--keep", "2")
@@ -125,12 +118,12 @@ class Rotated(ToolCase):
         self.assertIn("t.snapshot.rpd: the last 3.00 s of", self.run_tool("snapshot", self.base))
         snapshot = self.folder / "t.snapshot.rpd"
         self.check_links(snapshot)
-        self.assertGreater(self.sql(snapshot, "select count(*) from rocpd_op")[0][0], 0)
+        self.assertGreater(sql(snapshot, "select count(*) from rocpd_op")[0][0], 0)
         self.assertGreater(self.counted(), before)
         self.wait_for(lambda: (self.folder / "t.0007.rpd").exists())
         self.stop()
         self.assertEqual(self.parts(), [])
-        [(first, last, count)] = self.sql(self.base, "select min(start), max(end), count(*) from rocpd_op")
+        [(first, last, count)] = sql(self.base, "select min(start), max(end), count(*) from rocpd_op")
         self.assertGreater(last - first, 1_500_000_000)
         self.assertLessEqual(last - first, 3_000_000_000)
         self.assertLess(count, self.counted())
@@ -150,7 +143,7 @@ class Rotated(ToolCase):
         self.assertEqual(list(self.folder.glob("*looked-at*")), [])
         for snapshot in snapshots():
             self.check_links(snapshot)
-            self.assertGreater(self.sql(snapshot, "select count(*) from rocpd_op")[0][0], 0)
+            self.assertGreater(sql(snapshot, "select count(*) from rocpd_op")[0][0], 0)
 
     def test_a_signal_that_the_program_catches_is_the_programs(self):
         program = ("import signal, time; signal.signal(signal.SIGUSR1, lambda *_: exit(7)); "
@@ -166,8 +159,7 @@ class Rotated(ToolCase):
     def kill_and_recover(self):
         self.recorder.kill()
         self.recorder.wait(LIMIT_SECONDS)
-        with open(self.board, "r+b") as file, mmap.mmap(file.fileno(), 0) as words:
-            words[8 * (THREADS + 1):] = struct.pack("Q", 1)
+        self.tell_the_storm_to_end()
         [session] = self.folder.glob("sonde-*")
         pid = struct.unpack_from("Q", self.board.read_bytes(), 8 * THREADS)[0]
         self.wait_for(lambda: not Path(f"/proc/{pid}").exists())
@@ -176,7 +168,7 @@ class Rotated(ToolCase):
         parts = self.parts()
         self.run_tool("merge", *parts, "-o", "joined.rpd")
         self.check_links(self.folder / "joined.rpd")
-        self.assertEqual(self.sql(self.folder / "joined.rpd", "select count(*) from rocpd_op"), [(self.counted(),)])
+        self.assertEqual(sql(self.folder / "joined.rpd", "select count(*) from rocpd_op"), [(self.counted(),)])
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_a_recorder_that_is_killed_between_naming_a_part_and_ending_the_one_before(self):
@@ -206,9 +198,9 @@ class Rotated(ToolCase):
         parts = self.parts()
         self.run_tool("merge", *parts, "-o", "joined.rpd")
         self.check_links(self.folder / "joined.rpd")
-        [(ops,)] = self.sql(self.folder / "joined.rpd", "select count(*) from rocpd_op")
+        [(ops,)] = sql(self.folder / "joined.rpd", "select count(*) from rocpd_op")
         self.assertIn(ops - self.counted(), range(THREADS + 1))  # one that it was about to count
-        self.assertEqual(self.sql(self.folder / "joined.rpd", "select exit from sonde_process"), [("signal 9",)])
+        self.assertEqual(sql(self.folder / "joined.rpd", "select exit from sonde_process"), [("signal 9",)])
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace")
     def test_a_snapshot_has_parts_that_are_deleted_while_it_is_made(self):
@@ -223,15 +215,15 @@ class Rotated(ToolCase):
         self.assertEqual(made.returncode, 0, made.stderr)
         held = re.search(r't\.(\d+)\.rpd", .* = 0', (self.folder / "calls").read_text())[1]
         self.assertFalse((self.folder / f"t.{held}.rpd").exists())
-        self.assertGreater(self.sql(self.folder / "t.snapshot.rpd", "select count(*) from rocpd_op")[0][0], 0)
+        self.assertGreater(sql(self.folder / "t.snapshot.rpd", "select count(*) from rocpd_op")[0][0], 0)
         self.assertEqual(list(self.folder.glob(".t.*")), [])
 
     def test_periods_come_again(self):
         self.start("--period", "200ms:300ms:1s:3")
         time.sleep(4.5)
         self.stop()
-        starts = [row[0] for row in self.sql(self.base, "select start from rocpd_op order by start")]
-        [begin] = self.sql(self.base, "select start_ns from sonde_process")[0]
+        starts = [row[0] for row in sql(self.base, "select start from rocpd_op order by start")]
+        [begin] = sql(self.base, "select start_ns from sonde_process")[0]
         windows = sorted({(start - begin) // 1_000_000_000 for start in starts})
         self.assertEqual(len(windows), 3, windows)
         gaps = sum(after - before > 400_000_000 for before, after in zip(starts, starts[1:]))
@@ -259,8 +251,5 @@ class Rotated(ToolCase):
 
 
 if __name__ == "__main__":
-    Rotated.sonde = take_sonde()
-    at = sys.argv.index("--storm")
-    Rotated.storm = os.path.abspath(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
-    unittest.main()
+    Rotated.storm = os.path.abspath(take("--storm"))
+    main()

@@ -5,26 +5,21 @@ The program makes a known number of markers between what it is told, so a window
 ends early or misses a thread shows in the counts. No test gives --all: it would switch other recordings
 of the user as well.
 """
-import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
-import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from tool_case import ROOT, ToolCase, take_sonde  # noqa: E402
+from tool_case import ROOT, ToolCase, main, sql  # noqa: E402
 
 THREADS = 4
 LIMIT_SECONDS = 120
 
 
 class Steered(ToolCase):
-    sonde = ""
-
     # Others may record on this machine, too, and call it t.rpd.
     def begin(self, *options, name=f"t{os.getpid()}.rpd", program="steered.py"):
         self.trace = self.folder / name
@@ -47,22 +42,14 @@ class Steered(ToolCase):
         self.assertEqual(self.recorder.stdout.readline(), "done\n")
 
     def tell(self, verb, *words):
-        made = subprocess.run([self.sonde, verb, *map(str, words)], capture_output=True, text=True,
-                              timeout=LIMIT_SECONDS, check=False, stdin=subprocess.DEVNULL)
-        self.assertEqual(made.returncode, 0, made.stderr)
-        return made.stdout
+        return self.run_sonde(verb, *words, timeout=LIMIT_SECONDS).stdout
 
     def status(self):
-        rows = json.loads(self.tell("status", "--format", "json"))["recordings"]
+        rows = self.ask("status")["recordings"]
         return next((row for row in rows if row["trace"] == str(self.trace)), None)
 
     def counts(self):
-        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
-        try:
-            rows = database.execute("select args, count(*), count(distinct tid) from api "
-                                    "where apiName = 'UserMarker' group by 1").fetchall()
-        finally:
-            database.close()
+        rows = sql(self.trace, "select args, count(*), count(distinct tid) from api where apiName = 'UserMarker' group by 1")
         return {name: (count, threads) for name, count, threads in rows}
 
     def test_windows_hold_exactly_what_was_done_in_them(self):
@@ -95,9 +82,7 @@ class Steered(ToolCase):
             windows.append((asked, started, time.monotonic_ns()))
             time.sleep(0.05)
         self.end()
-        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
-        ticks = database.execute("select tid, start from rocpd_api order by start").fetchall()
-        database.close()
+        ticks = sql(self.trace, "select tid, start from rocpd_api order by start")
         delays = []
         for asked, started, stopped in windows:
             first = {}
@@ -131,10 +116,8 @@ class Steered(ToolCase):
         self.work("second", 20)
         self.assertEqual(self.tell("mark", self.trace.stem), f"{self.trace}: marked\n")
         self.end()
-        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
-        times = {name: (first, last, processes) for name, first, last, processes in database.execute(
-            "select args, min(start), max(start), count(distinct pid) from api where apiName = 'UserMarker' group by 1")}
-        database.close()
+        times = {name: (first, last) for name, first, last in sql(
+            self.trace, "select args, min(start), max(start) from api where apiName = 'UserMarker' group by 1")}
         self.assertEqual(list(times), ["first", "mark", "now\t\u00fc", "second"])
         self.assertLess(times["first"][1], times["now\t\u00fc"][0])
         self.assertLess(times["now\t\u00fc"][1], times["second"][0])
@@ -144,9 +127,7 @@ class Steered(ToolCase):
         self.begin("--no-start")
         self.tell("mark", self.trace, "-t", "waiting")
         self.tell("stop", self.trace)
-        made = subprocess.run([self.sonde, "mark", str(self.trace)], capture_output=True, text=True,
-                              timeout=LIMIT_SECONDS, check=False)
-        self.assertEqual(made.returncode, 1)
+        made = self.run_sonde("mark", self.trace, status=1)
         self.assertEqual(made.stderr, f"sonde: {self.trace}: it is switched off, so the mark is not recorded "
                                       "(sonde start switches it on)\n")
         self.end()
@@ -156,19 +137,15 @@ class Steered(ToolCase):
         self.begin()
         self.tell("stop", self.trace)
         self.end()
-        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
-        texts = [row[0] for row in database.execute("select text from sonde_diagnostic where source = 'record'")]
-        database.close()
-        self.assertIn("recording was switched off by sonde stop", texts)
+        texts = sql(self.trace, "select text from sonde_diagnostic where source = 'record'")
+        self.assertIn(("recording was switched off by sonde stop",), texts)
 
     def test_a_name_that_two_recordings_have_is_refused(self):
         self.begin("--no-start")
         first = self.trace
         (self.folder / "other").mkdir()
         self.begin("--no-start", name=f"other/{first.name}")
-        made = subprocess.run([self.sonde, "start", self.trace.stem], capture_output=True, text=True, timeout=LIMIT_SECONDS,
-                              check=False, cwd="/")
-        self.assertEqual(made.returncode, 2)
+        made = self.run_sonde("start", self.trace.stem, status=2, cwd="/")
         self.assertIn(str(first), made.stderr)
         self.assertIn(str(self.trace), made.stderr)
         self.assertEqual(self.tell("start", self.trace), f"{self.trace}: recording\n")
@@ -176,13 +153,10 @@ class Steered(ToolCase):
 
     def test_what_is_not_being_recorded_is_named(self):
         self.begin()
-        made = subprocess.run([self.sonde, "stop", "no-such-trace"], capture_output=True, text=True,
-                              timeout=LIMIT_SECONDS, check=False)
-        self.assertEqual(made.returncode, 1)
+        made = self.run_sonde("stop", "no-such-trace", status=1)
         self.assertEqual(made.stderr, "sonde: no-such-trace: no recording has this process or trace "
                                       "(sonde status lists them)\n")
 
 
 if __name__ == "__main__":
-    Steered.sonde = take_sonde()
-    unittest.main()
+    main()
