@@ -21,15 +21,8 @@ std::string denied(int error, const std::string& lost, const std::string& how) {
 }
 
 std::string perf_events(const Roots& roots) {
-  perf_event_attr attributes{};
-  attributes.size = sizeof attributes;
-  attributes.type = PERF_TYPE_SOFTWARE;
-  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
-  attributes.exclude_kernel = 1;
-  const UniqueFd fd(static_cast<int>(
-      ::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
-  if (fd.valid()) return "yes";
-  const int error = errno;
+  const int error = perf_events_error();
+  if (error == 0) return "yes";
   const std::string level =
       read_file(roots.proc + "/sys/kernel/perf_event_paranoid").value_or("unknown");
   return denied(error, "call stacks are sampled by timers, no faster than the kernel's clock ticks",
@@ -68,6 +61,17 @@ std::string other_processes(const Roots& roots) {
 }
 
 }  // namespace
+
+int perf_events_error() {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  attributes.exclude_kernel = 1;
+  const UniqueFd fd(static_cast<int>(
+      ::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  return fd.valid() ? 0 : errno;
+}
 
 std::vector<Permission> permissions(const Roots& roots) {
   return {{"perf_events", "Perf events", perf_events(roots)},

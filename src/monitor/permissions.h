@@ -15,5 +15,7 @@ struct Permission {
 };
 
 std::vector<Permission> permissions(const Roots& roots);
+// 0 if a thread's CPU time can be asked for by perf events, else errno.
+int perf_events_error();
 
 }  // namespace sonde::monitor
