@@ -13,6 +13,7 @@
 #include <random>
 
 #include "base/environment_merge.h"
+#include "base/test_support.h"
 
 namespace sonde::record {
 namespace {
@@ -22,8 +23,6 @@ namespace fs = std::filesystem;
 class Command : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = (fs::temp_directory_path() / "sonde-command-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
     const char* path = std::getenv("PATH");
     old_path_ = path != nullptr ? path : "";
     old_folder_ = fs::current_path();
@@ -31,16 +30,17 @@ class Command : public ::testing::Test {
   void TearDown() override {
     fs::current_path(old_folder_);
     setenv("PATH", old_path_.c_str(), 1);
-    fs::remove_all(folder_);
   }
   std::string make(const std::string& name, const std::string& content, mode_t mode = 0755) {
-    std::string path = folder_ + "/" + name;
+    std::string path = directory_ / name;
     fs::create_directories(fs::path(path).parent_path());
     std::ofstream(path, std::ios::binary) << content;
     ::chmod(path.c_str(), mode);
     return path;
   }
-  std::string folder_, old_path_;
+  const test::TemporaryDirectory directory_;
+  const std::string folder_ = directory_.path();
+  std::string old_path_;
   fs::path old_folder_;
 };
 
@@ -148,11 +148,16 @@ TEST_F(Command, ASetuidProgramOfAnotherUserCannotBeTraced) {
 
 using Environment = std::vector<std::string>;
 
-Environment merged(const Environment& environment, const std::string& injections) {
+// As execve() takes it.
+std::vector<char*> pointers_to(const Environment& environment) {
   std::vector<char*> entries;
   for (const auto& entry : environment) entries.push_back(const_cast<char*>(entry.c_str()));
   entries.push_back(nullptr);
-  return merged_environment(entries.data(), injections);
+  return entries;
+}
+
+Environment merged(const Environment& environment, const std::string& injections) {
+  return merged_environment(pointers_to(environment).data(), injections);
 }
 
 TEST(InjectionList, HasTheSessionAndOnePreload) {
@@ -256,9 +261,7 @@ TEST(MergedEnvironment, RandomOnesFollowTheRulesAndTheRoomIsEnough) {
     }
     const auto result = merged(environment, list);
     ASSERT_EQ(result, model(environment, list)) << list;
-    std::vector<char*> entries;
-    for (const auto& entry : environment) entries.push_back(const_cast<char*>(entry.c_str()));
-    entries.push_back(nullptr);
+    const std::vector<char*> entries = pointers_to(environment);
     // The size that the agent takes from the stack; AddressSanitizer detects an overrun.
     const MergeRoom room = merge_room(entries.data(), list.c_str());
     size_t bytes = 0;
@@ -273,16 +276,13 @@ TEST(MergedEnvironment, RandomOnesFollowTheRulesAndTheRoomIsEnough) {
   }
 }
 
-std::vector<std::string> stripped(const std::vector<std::string>& environment,
-                                  const std::string& inject) {
-  std::vector<char*> pointers;
-  for (const auto& entry : environment) pointers.push_back(const_cast<char*>(entry.c_str()));
-  pointers.push_back(nullptr);
+Environment stripped(const Environment& environment, const std::string& inject) {
+  const std::vector<char*> pointers = pointers_to(environment);
   const MergeRoom room = merge_room(pointers.data(), inject.c_str());
   std::vector<char*> entries(room.entries);
   std::vector<char> text(room.bytes);
   strip_environment(pointers.data(), inject.c_str(), entries.data(), text.data());
-  std::vector<std::string> rest;
+  Environment rest;
   for (char** entry = entries.data(); *entry != nullptr; ++entry) rest.emplace_back(*entry);
   return rest;
 }
@@ -290,22 +290,17 @@ std::vector<std::string> stripped(const std::vector<std::string>& environment,
 TEST(StrippedEnvironment, IsWhatTheProgramsOwnWas) {
   const std::string inject =
       "SONDE_SESSION=/s\x1fLIST+=/ours/a:/ours/b\x1fTOOLS~=/ours/t\x1fONE?=/ours/o\x1fLIST+=/ours/c";
-  const std::vector<std::vector<std::string>> cases = {
+  const std::vector<Environment> cases = {
       {},
       {"A=1", "LIST=/mine", "TOOLS=mine other", "ONE=/mine"},
       {"LIST=:/mine::/mine:", "TOOLS=mine", "B="},
       {"LISTING=/ours/a", "SONDE_SESSIONS=/s"},
   };
-  for (const auto& before : cases) {
-    std::vector<char*> pointers;
-    for (const auto& entry : before) pointers.push_back(const_cast<char*>(entry.c_str()));
-    pointers.push_back(nullptr);
-    EXPECT_EQ(stripped(merged_environment(pointers.data(), inject), inject), before);
-  }
+  for (const auto& before : cases) EXPECT_EQ(stripped(merged(before, inject), inject), before);
   // Parts that the program has moved, or set itself, are told apart.
   EXPECT_EQ(stripped({"LIST=/mine:/ours/b:/ours/a2:/ours/a", "ONE=/ours/o", "SONDE_SESSION=/other"},
                      inject),
-            (std::vector<std::string>{"LIST=/mine:/ours/a2", "SONDE_SESSION=/other"}));
+            (Environment{"LIST=/mine:/ours/a2", "SONDE_SESSION=/other"}));
 }
 
 }  // namespace
