@@ -238,15 +238,8 @@ void advise_on_cached_block(FaultReport& report) {
   }
 }
 
-const WaveGroup* stopped(const FaultReport& report) {
-  for (const WaveGroup& group : report.waves) {
-    if (group.why != "demand") return &group;
-  }
-  return nullptr;
-}
-
 std::string evidence_of_waves(const FaultReport& report) {
-  const WaveGroup* group = stopped(report);
+  const WaveGroup* group = stopped_waves(report);
   if (group == nullptr) return "the runtime's queue error: " + report.reason;
   return fmt::format("{} {} at {:#x} ({})", group->waves.size(),
                      group->waves.size() == 1 ? "wave stopped" : "waves stopped", group->pc,
@@ -378,6 +371,13 @@ void call_error(FaultReport& report) {
 std::string kernel_text(const FaultReport& report) {
   const Dispatch* dispatch = culprit(report);
   return dispatch == nullptr || dispatch->name.empty() ? "a kernel" : "kernel " + dispatch->name;
+}
+
+const WaveGroup* stopped_waves(const FaultReport& report) {
+  for (const WaveGroup& group : report.waves) {
+    if (group.why != "demand") return &group;
+  }
+  return nullptr;
 }
 
 std::string reasons_text(uint32_t reasons) {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "fault/cause_parts.h"
@@ -9,9 +8,8 @@
 namespace sonde::fault {
 
 bool jump_cause(FaultReport& report) {
-  const auto stopped = std::find_if(report.waves.begin(), report.waves.end(),
-                                    [](const WaveGroup& group) { return group.why != "demand"; });
-  if (stopped == report.waves.end() || stopped->waves.empty()) return false;
+  const WaveGroup* stopped = stopped_waves(report);
+  if (stopped == nullptr || stopped->waves.empty()) return false;
   // "s_swappc_b64 s[30:31], s[18:19]", "s_setpc_b64 s[18:19]": the last operand is the target.
   const std::string& text = stopped->instruction;
   const bool is_jump = text.starts_with("s_swappc_b64") || text.starts_with("s_setpc_b64");

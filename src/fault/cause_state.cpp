@@ -67,9 +67,8 @@ void state_cause(FaultReport& report) {
     return;
   }
   if (!report.waves.empty()) {
-    const auto has_stopped = [](const WaveGroup& one) { return one.why != "demand"; };
-    const auto stopped = std::find_if(report.waves.begin(), report.waves.end(), has_stopped);
-    const WaveGroup& group = stopped != report.waves.end() ? *stopped : report.waves.front();
+    const WaveGroup* stopped = stopped_waves(report);
+    const WaveGroup& group = stopped != nullptr ? *stopped : report.waves.front();
     report.cause =
         fmt::format("{} has not ended: {} of its waves at {:#x} ({})", kernel_text(report),
                     group.waves.size(), group.pc, group.instruction);
