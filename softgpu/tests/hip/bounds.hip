@@ -3,10 +3,10 @@
 #include <hip/hip_runtime.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <vector>
+
+#include "checks.h"
 
 namespace {
 
@@ -17,19 +17,6 @@ constexpr int kTile = 32, kRows = 8;
 constexpr int kSmallSide = 960, kLargeSide = 2048, kTimes = 4;
 constexpr int kOrder = 256, kProductTile = 16;  // of the matrix product
 constexpr int kTable = 1 << 24, kGathered = 1 << 18;
-
-void must(hipError_t error, const char* what) {
-  if (error == hipSuccess) return;
-  std::printf("FAILED: %s: %s\n", what, hipGetErrorString(error));
-  std::exit(1);
-}
-#define MUST(call) must(call, #call)
-
-int failures = 0;
-void check(bool good, const char* what) {
-  if (!good) std::printf("FAILED: %s\n", what);
-  failures += good ? 0 : 1;
-}
 
 }  // namespace
 
@@ -92,22 +79,6 @@ __global__ void gather(const float* table, const uint32_t* places, float* to) {
 
 namespace {
 
-template <class T>
-struct Buffer {
-  explicit Buffer(const std::vector<T>& from) : count(from.size()) {
-    MUST(hipMalloc(&data, count * sizeof(T)));
-    MUST(hipMemcpy(data, from.data(), count * sizeof(T), hipMemcpyHostToDevice));
-  }
-  ~Buffer() { MUST(hipFree(data)); }
-  std::vector<T> read() const {
-    std::vector<T> to(count);
-    MUST(hipMemcpy(to.data(), data, count * sizeof(T), hipMemcpyDeviceToHost));
-    return to;
-  }
-  T* data = nullptr;
-  size_t count;
-};
-
 std::vector<float> small_numbers(size_t count) {
   std::vector<float> numbers(count);
   for (size_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(i * 2654435761U >> 28 & 7);
@@ -116,35 +87,35 @@ std::vector<float> small_numbers(size_t count) {
 
 void run_saxpy() {
   const std::vector<float> x = small_numbers(kItems);
-  Buffer<float> dx(x), dy(x);
-  saxpy<<<kItems / 256, 256>>>(kItems, 3, dx.data, dy.data);
-  const std::vector<float> y = dy.read();
+  OnDevice<float> dx(x), dy(x);
+  saxpy<<<kItems / 256, 256>>>(kItems, 3, dx.p, dy.p);
+  const std::vector<float> y = dy.get();
   bool good = true;
   for (int i = 0; i < kItems; ++i) good = good && y[i] == 4 * x[i];
-  check(good, "saxpy");
+  expect(good, "saxpy");
 }
 
 template <class Kernel>
 void run_transposition(Kernel kernel, int side, int times) {
   const std::vector<float> from = small_numbers(static_cast<size_t>(side) * side);
-  Buffer<float> device(from), to(from);
+  OnDevice<float> device(from), to(from);
   // Several times in one launch, so that a matrix that fits into the L2 is read from memory only
   // once.
   const dim3 groups(side / kTile, side / kTile, times), group(kTile, kRows);
-  kernel<<<groups, group>>>(device.data, to.data, side);
-  const std::vector<float> turned = to.read();
+  kernel<<<groups, group>>>(device.p, to.p, side);
+  const std::vector<float> turned = to.get();
   bool good = true;
   for (int y = 0; y < side; ++y)
     for (int x = 0; x < side; ++x) good = good && turned[x * side + y] == from[y * side + x];
-  check(good, "transposition");
+  expect(good, "transposition");
 }
 
 void run_product() {
   const std::vector<float> a = small_numbers(kOrder * kOrder);
-  Buffer<float> da(a), db(a), dc(a);
+  OnDevice<float> da(a), db(a), dc(a);
   const dim3 groups(kOrder / kProductTile, kOrder / kProductTile);
-  product<<<groups, dim3(kProductTile, kProductTile)>>>(da.data, db.data, dc.data);
-  const std::vector<float> c = dc.read();
+  product<<<groups, dim3(kProductTile, kProductTile)>>>(da.p, db.p, dc.p);
+  const std::vector<float> c = dc.get();
   bool good = true;
   for (int y = 0; y < kOrder; y += 37)
     for (int x = 0; x < kOrder; ++x) {
@@ -152,14 +123,14 @@ void run_product() {
       for (int k = 0; k < kOrder; ++k) sum += a[y * kOrder + k] * a[k * kOrder + x];
       good = good && c[y * kOrder + x] == sum;
     }
-  check(good, "product");
+  expect(good, "product");
 }
 
 void run_reduction() {
   const std::vector<float> from = small_numbers(kItems);
-  Buffer<float> device(from), sum(std::vector<float>(1));
-  reduction<<<512, 256>>>(device.data, kItems, sum.data);
-  check(sum.read()[0] == std::accumulate(from.begin(), from.end(), 0.0F), "reduction");
+  OnDevice<float> device(from), sum(std::vector<float>(1));
+  reduction<<<512, 256>>>(device.p, kItems, sum.p);
+  expect(sum.get()[0] == std::accumulate(from.begin(), from.end(), 0.0F), "reduction");
 }
 
 void run_gather() {
@@ -170,13 +141,13 @@ void run_gather() {
     state = state * 6364136223846793005U + 1442695040888963407U;
     place = static_cast<uint32_t>(state >> 40) % kTable;
   }
-  Buffer<float> device(table), to(std::vector<float>(kGathered, 0.0F));
-  Buffer<uint32_t> where(places);
-  gather<<<kGathered / 256, 256>>>(device.data, where.data, to.data);
-  const std::vector<float> found = to.read();
+  OnDevice<float> device(table), to(std::vector<float>(kGathered, 0.0F));
+  OnDevice<uint32_t> where(places);
+  gather<<<kGathered / 256, 256>>>(device.p, where.p, to.p);
+  const std::vector<float> found = to.get();
   bool good = true;
   for (int i = 0; i < kGathered; ++i) good = good && found[i] == table[places[i]];
-  check(good, "gather");
+  expect(good, "gather");
 }
 
 }  // namespace
@@ -188,6 +159,5 @@ int main() {
   run_product();
   run_reduction();
   run_gather();
-  std::printf("failures: %d\n", failures);
-  return failures == 0 ? 0 : 1;
+  return report();
 }

@@ -4,40 +4,12 @@
 // After hip_runtime.h, which it needs.
 #include <hip/hip_cooperative_groups.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <vector>
 
+#include "checks.h"
+
 namespace {
-
-int checks = 0, failures = 0;
-
-void require(hipError_t status, const char* what) {
-  if (status == hipSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, hipGetErrorString(status));
-  std::exit(1);
-}
-void expect(bool is_right, const char* what) {
-  ++checks;
-  if (is_right) return;
-  ++failures;
-  std::printf("%s is wrong\n", what);
-}
-template <class T>
-T* on_device(const std::vector<T>& values) {
-  T* memory = nullptr;
-  require(hipMalloc(&memory, values.size() * sizeof(T)), "hipMalloc");
-  require(hipMemcpy(memory, values.data(), values.size() * sizeof(T), hipMemcpyHostToDevice),
-          "hipMemcpy");
-  return memory;
-}
-template <class T>
-std::vector<T> from_device(const T* memory, size_t count) {
-  std::vector<T> values(count);
-  require(hipMemcpy(values.data(), memory, count * sizeof(T), hipMemcpyDeviceToHost), "hipMemcpy");
-  return values;
-}
 
 constexpr int kRounds = 5, kCount = 5000, kGroups = 40;
 
@@ -91,8 +63,9 @@ __global__ void early_end(int* out) {
 void check_grid_barrier() {
   std::vector<int> data(kCount), sums(kCount);
   std::iota(data.begin(), data.end(), 0);
-  int *d_data = on_device(data), *d_sums = on_device(sums), count = kCount;
-  void* arguments[] = {&d_data, &count, &d_sums};
+  OnDevice<int> d_data(data), d_sums(sums);
+  int count = kCount;
+  void* arguments[] = {&d_data.p, &count, &d_sums.p};
   require(hipLaunchCooperativeKernel(reinterpret_cast<void*>(grid_barrier), dim3(16), dim3(128),
                                      arguments, 0, nullptr),
           "hipLaunchCooperativeKernel");
@@ -101,7 +74,7 @@ void check_grid_barrier() {
     for (int i = 0; i < kCount; ++i) data[i] += round * i;
     for (int i = 0; i < kCount; ++i) sums[i] += data[(i + 1) % kCount];
   }
-  expect(from_device(d_sums, kCount) == sums, "the barrier of a grid");
+  expect(d_sums.get() == sums, "the barrier of a grid");
 }
 
 }  // namespace
@@ -109,21 +82,21 @@ void check_grid_barrier() {
 int main() {
   for (int turn = 0; turn < 2; ++turn) check_grid_barrier();
   for (const bool sleeps : {false, true}) {
-    int *turn = on_device(std::vector<int>(1)), *order = on_device(std::vector<int>(kGroups));
-    backwards<<<kGroups, 128>>>(turn, order, sleeps);
+    const std::vector<int> zeros(kGroups);
+    const OnDevice<int> turn(zeros), order(zeros);
+    backwards<<<kGroups, 128>>>(turn.p, order.p, sleeps);
     std::vector<int> wanted(kGroups);
     std::iota(wanted.rbegin(), wanted.rend(), 0);
-    expect(from_device(order, kGroups) == wanted, "the order of groups");
+    expect(order.get() == wanted, "the order of groups");
   }
   std::vector<int> numbers(16384);
   std::iota(numbers.begin(), numbers.end(), -5000);
-  int *in = on_device(numbers), *out = on_device(std::vector<int>(100));
-  large_group<<<3, 1024, 65536>>>(in, out);
+  const OnDevice<int> in(numbers), out(std::vector<int>(100));
+  large_group<<<3, 1024, 65536>>>(in.p, out.p);
   require(hipGetLastError(), "a group of 1024 with 64 KiB");
-  expect(from_device(out, 3) == std::vector<int>(3, std::accumulate(numbers.begin(), numbers.end(), 0)),
+  expect(out.get(3) == std::vector<int>(3, std::accumulate(numbers.begin(), numbers.end(), 0)),
          "a group of 1024 with 64 KiB");
-  early_end<<<1, 256>>>(out);
-  expect(from_device(out, 100) == std::vector<int>(100, 100), "a barrier of the waves that are left");
-  std::printf("{\"checks\": %d, \"failures\": %d}\n", checks, failures);
-  return failures != 0;
+  early_end<<<1, 256>>>(out.p);
+  expect(out.get() == std::vector<int>(100, 100), "a barrier of the waves that are left");
+  return report();
 }

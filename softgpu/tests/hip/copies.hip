@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
-namespace {
+#include "checks.h"
 
-int checks = 0, failures = 0;
+namespace {
 
 void check(bool good, const char* what, size_t bytes) {
   ++checks;
@@ -17,13 +17,6 @@ void check(bool good, const char* what, size_t bytes) {
   ++failures;
   std::printf("FAILED: %s, %zu bytes\n", what, bytes);
 }
-
-void must(hipError_t error, const char* what) {
-  if (error == hipSuccess) return;
-  std::printf("FAILED: %s: %s\n", what, hipGetErrorString(error));
-  ++failures;
-}
-#define MUST(call) must(call, #call)
 
 std::vector<uint8_t> pattern(size_t bytes, uint32_t seed) {
   std::vector<uint8_t> data(bytes);

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "checks.h"
+
 namespace {
 
 constexpr int kSide = 256, kTile = 16;
@@ -27,12 +29,6 @@ __global__ void multiply(const float* a, const float* b, float* c) {
     __syncthreads();
   }
   c[row * kSide + column] = sum;
-}
-
-void check(hipError_t code, const char* what) {
-  if (code == hipSuccess) return;
-  fprintf(stderr, "product: %s failed: %s\n", what, hipGetErrorString(code));
-  exit(1);
 }
 
 // Small integers, so that no sum is rounded.
@@ -61,17 +57,16 @@ int wrong_elements(const std::vector<float>& c) {
 int main(int argc, char** argv) {
   const int times = argc > 1 ? atoi(argv[1]) : 1;
   const bool block = argc > 2 && strcmp(argv[2], "block") == 0;
-  check(hipSetDeviceFlags(block ? hipDeviceScheduleBlockingSync : hipDeviceScheduleSpin),
-        "hipSetDeviceFlags");
+  MUST(hipSetDeviceFlags(block ? hipDeviceScheduleBlockingSync : hipDeviceScheduleSpin));
   constexpr size_t kBytes = kSide * kSide * sizeof(float);
   float *a = nullptr, *b = nullptr, *c = nullptr;
-  for (float** memory : {&a, &b, &c}) check(hipMalloc(memory, kBytes), "hipMalloc");
-  check(hipMemcpy(a, matrix(0).data(), kBytes, hipMemcpyHostToDevice), "hipMemcpy");
-  check(hipMemcpy(b, matrix(1).data(), kBytes, hipMemcpyHostToDevice), "hipMemcpy");
+  for (float** memory : {&a, &b, &c}) MUST(hipMalloc(memory, kBytes));
+  MUST(hipMemcpy(a, matrix(0).data(), kBytes, hipMemcpyHostToDevice));
+  MUST(hipMemcpy(b, matrix(1).data(), kBytes, hipMemcpyHostToDevice));
   const auto multiply_once = [&] {
     multiply<<<dim3(kSide / kTile, kSide / kTile), dim3(kTile, kTile)>>>(a, b, c);
-    check(hipGetLastError(), "launching");
-    check(hipDeviceSynchronize(), "hipDeviceSynchronize");
+    MUST(hipGetLastError());
+    MUST(hipDeviceSynchronize());
   };
   multiply_once();  // loads the code object
   const auto start = std::chrono::steady_clock::now();
@@ -79,9 +74,9 @@ int main(int argc, char** argv) {
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start;
   std::vector<float> result(kSide * kSide);
-  check(hipMemcpy(result.data(), c, kBytes, hipMemcpyDeviceToHost), "hipMemcpy");
-  const int failures = wrong_elements(result);
+  MUST(hipMemcpy(result.data(), c, kBytes, hipMemcpyDeviceToHost));
+  const int wrong = wrong_elements(result);
   printf("{\"products\": %d, \"ms_each\": %.3f, \"failures\": %d}\n", times,
-         elapsed.count() / times, failures);
-  return failures != 0;
+         elapsed.count() / times, wrong);
+  return wrong != 0;
 }

@@ -4,39 +4,13 @@
 #include <rocprim/rocprim.hpp>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <random>
 #include <vector>
 
+#include "checks.h"
+
 namespace {
-
-int checks = 0, failures = 0;
-
-void require(hipError_t status, const char* what) {
-  if (status == hipSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, hipGetErrorString(status));
-  std::exit(1);
-}
-
-template <class T>
-struct OnDevice {
-  T* p = nullptr;
-  size_t count;
-  explicit OnDevice(size_t n) : count(n) {
-    require(hipMalloc(reinterpret_cast<void**>(&p), n * sizeof(T) + 4), "hipMalloc");
-  }
-  explicit OnDevice(const std::vector<T>& values) : OnDevice(values.size()) {
-    require(hipMemcpy(p, values.data(), count * sizeof(T), hipMemcpyHostToDevice), "hipMemcpy");
-  }
-  ~OnDevice() { (void)hipFree(p); }
-  std::vector<T> get(size_t n) const {
-    std::vector<T> values(n);
-    require(hipMemcpy(values.data(), p, n * sizeof(T), hipMemcpyDeviceToHost), "hipMemcpy");
-    return values;
-  }
-};
 
 // Each algorithm is first asked for the size of its temporary storage.
 template <class F>
@@ -101,6 +75,5 @@ void check_all(size_t size) {
 
 int main() {
   for (const size_t size : {1u, 100u, 3000u, 100'000u}) check_all(size);
-  std::printf("{\"checks\": %d, \"failures\": %d}\n", checks, failures);
-  return failures != 0;
+  return report();
 }

@@ -11,10 +11,11 @@
 #include <random>
 #include <vector>
 
+#include "checks.h"
+
 namespace {
 
 void* library = nullptr;
-int checks = 0, failures = 0;
 constexpr int kPlain = 111, kTransposed = 112;  // rocsparse_operation
 
 template <class... Arguments>
@@ -25,24 +26,6 @@ void call(const char* name, Arguments... arguments) {
   std::fprintf(stderr, "%s: status %d\n", name, status);
   std::exit(1);
 }
-
-template <class T>
-struct OnDevice {
-  T* p = nullptr;
-  size_t count;
-  explicit OnDevice(const std::vector<T>& values) : count(values.size()) {
-    if (hipMalloc(reinterpret_cast<void**>(&p), count * sizeof(T) + 4) != hipSuccess ||
-        hipMemcpy(p, values.data(), count * sizeof(T), hipMemcpyHostToDevice) != hipSuccess)
-      std::exit(1);
-  }
-  ~OnDevice() { (void)hipFree(p); }
-  std::vector<T> get() const {
-    std::vector<T> values(count);
-    if (hipMemcpy(values.data(), p, count * sizeof(T), hipMemcpyDeviceToHost) != hipSuccess)
-      std::exit(1);
-    return values;
-  }
-};
 
 template <class T>
 void expect_equal(const char* what, const std::vector<T>& got, const std::vector<T>& wanted) {
@@ -165,7 +148,7 @@ void sort_columns(const Library& lib, const Matrix& a) {
   size_t bytes = 0;
   call("rocsparse_csrsort_buffer_size", lib.handle, a.rows, a.columns, a.count(),
        static_cast<const int*>(d_begin.p), static_cast<const int*>(d_column.p), &bytes);
-  const OnDevice<char> buffer((std::vector<char>(bytes)));
+  const OnDevice<char> buffer(bytes);
   call("rocsparse_create_identity_permutation", lib.handle, a.count(), d_order.p);
   call("rocsparse_csrsort", lib.handle, a.rows, a.columns, a.count(),
        static_cast<const void*>(lib.descriptor), static_cast<const int*>(d_begin.p), d_column.p,
@@ -191,6 +174,5 @@ int main() {
     multiply_matrix<double>(lib, a, "rocsparse_dcsrmm", 5);
     sort_columns(lib, a);
   }
-  std::printf("{\"checks\": %d, \"failures\": %d}\n", checks, failures);
-  return failures != 0;
+  return report();
 }
