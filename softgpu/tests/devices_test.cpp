@@ -23,7 +23,7 @@
 
 namespace {
 
-constexpr int kGpus = 3;
+constexpr int kGpus = 3, kGfx906 = 2;
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
@@ -43,29 +43,31 @@ bool answers_as_amdgpu(int fd) {
   return ioctl(fd, DRM_IOCTL_VERSION, &version) == 0 && std::strcmp(name, "amdgpu") == 0;
 }
 
-drm_amdgpu_info_device device_info(int fd) {
-  drm_amdgpu_info_device info{};
+template <typename Answer>
+Answer ask_amdgpu(int fd, uint32_t query) {
+  Answer answer{};
   drm_amdgpu_info request{};
-  request.return_pointer = reinterpret_cast<uint64_t>(&info);
-  request.return_size = sizeof info;
-  request.query = AMDGPU_INFO_DEV_INFO;
+  request.return_pointer = reinterpret_cast<uint64_t>(&answer);
+  request.return_size = sizeof answer;
+  request.query = query;
   EXPECT_EQ(ioctl(fd, DRM_IOCTL_AMDGPU_INFO, &request), 0);
-  return info;
+  return answer;
+}
+
+uint32_t id_of_gpu(int gpu) {
+  return static_cast<uint32_t>(std::stoul(read_file("/sys/devices/virtual/kfd/kfd/topology/nodes/" +
+                                                    std::to_string(1 + gpu) + "/gpu_id")));
 }
 
 // Trap: libamd_smi 6.1 passes a size larger than its buffer for the answer.
 TEST(Information, IsWrittenAsFarAsTheAnswerGoes) {
   const int fd = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
   ASSERT_GE(fd, 0);
-  struct {
+  struct Place {
     drm_amdgpu_info_vram_gtt memory{};
     uint64_t beyond = 0x1122334455667788;
-  } place;
-  drm_amdgpu_info request{};
-  request.return_pointer = reinterpret_cast<uint64_t>(&place);
-  request.return_size = sizeof place;
-  request.query = AMDGPU_INFO_VRAM_GTT;
-  EXPECT_EQ(ioctl(fd, DRM_IOCTL_AMDGPU_INFO, &request), 0);
+  };
+  const auto place = ask_amdgpu<Place>(fd, AMDGPU_INFO_VRAM_GTT);
   EXPECT_EQ(place.beyond, 0x1122334455667788u);
   EXPECT_GT(place.memory.vram_size, 0u);
   EXPECT_GE(place.memory.vram_size, place.memory.vram_cpu_accessible_size);
@@ -131,7 +133,7 @@ TEST(Descriptors, ShowTheDeviceNumbers) {
 TEST(Identity, DrmSysfsAndTopologyAgree) {
   for (int gpu = 0; gpu < kGpus; ++gpu) {
     const int fd = open(("/dev/dri/renderD" + std::to_string(128 + gpu)).c_str(), O_RDWR);
-    const drm_amdgpu_info_device info = device_info(fd);
+    const auto info = ask_amdgpu<drm_amdgpu_info_device>(fd, AMDGPU_INFO_DEV_INFO);
     close(fd);
     const std::string card = "/sys/class/drm/card" + std::to_string(gpu) + "/device/";
     const std::string node =
@@ -203,8 +205,7 @@ TEST(Processes, AChildOfForkStartsCleanAndCanOpenAnew) {
 TEST(Memory, UseShowsInSysfsAndDrmUntilFreed) {
   const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   const std::string used = "/sys/class/drm/card1/device/mem_info_vram_used";
-  const std::string node = "/sys/devices/virtual/kfd/kfd/topology/nodes/2/gpu_id";
-  const auto id = static_cast<uint32_t>(std::stoul(read_file(node)));
+  const uint32_t id = id_of_gpu(1);
   ASSERT_EQ(read_file(used), "0\n");
   kfd_ioctl_alloc_memory_of_gpu_args request{};
   void* place = mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -231,38 +232,36 @@ TEST(Memory, UseShowsInSysfsAndDrmUntilFreed) {
   close(fd);
 }
 
-// Nodes 1 and 2 are the gfx90a, node 3 is the gfx906.
 TEST(PcSampling, IsOfferedForTheGpusThatHaveIt) {
   using softgpu::kfd::PcSample, softgpu::kfd::PcSampleInfo, softgpu::kfd::PcSampleOp;
   const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-  const auto ask = [fd](int node, PcSampleOp op, PcSampleInfo* info, uint32_t session = 0) {
+  const auto ask = [fd](int gpu, PcSampleOp op, PcSampleInfo* info, uint32_t session = 0) {
     PcSample request{};
     request.info = reinterpret_cast<uint64_t>(info);
     request.count = info != nullptr ? 1 : 0;
     request.op = op;
-    request.gpu_id = static_cast<uint32_t>(std::stoul(read_file(
-        "/sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(node) + "/gpu_id")));
+    request.gpu_id = id_of_gpu(gpu);
     request.session = session;
     errno = 0;
     const bool done = ioctl(fd, _IOWR('K', 0x85, PcSample), &request) == 0;
     return op == PcSampleOp::kCreate ? request.session : done ? request.count : 0;
   };
   PcSampleInfo info{};
-  EXPECT_EQ(ask(3, PcSampleOp::kQuery, nullptr), 0u);
+  EXPECT_EQ(ask(kGfx906, PcSampleOp::kQuery, nullptr), 0u);
   EXPECT_EQ(errno, EOPNOTSUPP);
-  EXPECT_EQ(ask(1, PcSampleOp::kQuery, nullptr), 1u);
-  EXPECT_EQ(ask(2, PcSampleOp::kQuery, &info), 1u);
+  EXPECT_EQ(ask(0, PcSampleOp::kQuery, nullptr), 1u);
+  EXPECT_EQ(ask(1, PcSampleOp::kQuery, &info), 1u);
   EXPECT_EQ(info.method, softgpu::kfd::PcSampleMethod::kHostTrap);
   EXPECT_EQ(info.least, 1u);
   info.interval = 1000;
-  const uint32_t session = ask(1, PcSampleOp::kCreate, &info);
+  const uint32_t session = ask(0, PcSampleOp::kCreate, &info);
   EXPECT_NE(session, 0u);
-  ask(1, PcSampleOp::kStart, nullptr, session);
+  ask(0, PcSampleOp::kStart, nullptr, session);
   EXPECT_EQ(errno, 0);
-  ask(2, PcSampleOp::kStop, nullptr, session);  // on another GPU
+  ask(1, PcSampleOp::kStop, nullptr, session);  // on another GPU
   EXPECT_EQ(errno, EINVAL);
-  ask(1, PcSampleOp::kStop, nullptr, session);
-  ask(1, PcSampleOp::kDestroy, nullptr, session);
+  ask(0, PcSampleOp::kStop, nullptr, session);
+  ask(0, PcSampleOp::kDestroy, nullptr, session);
   EXPECT_EQ(errno, 0);
   close(fd);
 }
@@ -292,10 +291,8 @@ TEST(Queues, DoorbellsStartAsTheirQueueNeeds) {
   uint32_t ids[4] = {};
   for (int i = 0; i < 4; ++i) {  // an AQL and an SDMA queue on each of two GPUs
     const bool aql = i % 2 == 0;
-    const std::string node =
-        "/sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(1 + i / 2) + "/gpu_id";
     kfd_ioctl_create_queue_args request{};
-    request.gpu_id = static_cast<uint32_t>(std::stoul(read_file(node)));
+    request.gpu_id = id_of_gpu(i / 2);
     request.queue_type = aql ? KFD_IOC_QUEUE_TYPE_COMPUTE_AQL : KFD_IOC_QUEUE_TYPE_SDMA;
     request.ring_base_address = reinterpret_cast<uint64_t>(memory[i]);
     request.ring_size = 4096;
@@ -322,11 +319,6 @@ TEST(Queues, DoorbellsStartAsTheirQueueNeeds) {
     EXPECT_EQ(ioctl(fd, AMDKFD_IOC_DESTROY_QUEUE, &destroyed), -1);
   }
   close(fd);
-}
-
-uint32_t id_of_gpu(int gpu) {
-  return static_cast<uint32_t>(std::stoul(read_file("/sys/devices/virtual/kfd/kfd/topology/nodes/" +
-                                                    std::to_string(1 + gpu) + "/gpu_id")));
 }
 
 char* map_shared(int fd, uint64_t offset) {
