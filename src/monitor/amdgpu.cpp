@@ -114,22 +114,21 @@ class AmdGpuSource : public Source {
       return round.missing("gpu", card.table.path(), read.error().message);
     }
     const GpuMetrics values = summary_of(*read);
-    const GpuMetrics* table = &values;
     const auto put = [&](Id id, std::optional<double> value) {
-      if (!value || !round.wants(id)) return;
+      if (!value) return;
       told.set(static_cast<size_t>(id));
       round.put(id, card.number, *value);
     };
-    put(Id::kGpuBusy, table->busy_percent);
-    put(Id::kGpuMemoryBusy, table->mem_busy_percent);
-    put(Id::kGpuMedia, table->media_percent);
-    put(Id::kGpuPower, table->power_w);
-    put(Id::kGpuEdge, table->edge_c);
-    put(Id::kGpuJunction, table->junction_c);
-    put(Id::kGpuMemoryTemperature, table->memory_c);
-    put(Id::kGpuClock, table->sclk_mhz);
-    put(Id::kGpuMemoryClock, table->mclk_mhz);
-    put(Id::kGpuThrottle, table->throttle);
+    put(Id::kGpuBusy, values.busy_percent);
+    put(Id::kGpuMemoryBusy, values.mem_busy_percent);
+    put(Id::kGpuMedia, values.media_percent);
+    put(Id::kGpuPower, values.power_w);
+    put(Id::kGpuEdge, values.edge_c);
+    put(Id::kGpuJunction, values.junction_c);
+    put(Id::kGpuMemoryTemperature, values.memory_c);
+    put(Id::kGpuClock, values.sclk_mhz);
+    put(Id::kGpuMemoryClock, values.mclk_mhz);
+    put(Id::kGpuThrottle, values.throttle);
   }
 
   std::string sys_;

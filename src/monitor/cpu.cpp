@@ -86,12 +86,10 @@ class CpuSource : public Source {
     if (mhz_.empty()) return tell_missing(round);
     double sum = 0;
     for (const auto& [core, mhz] : mhz_) {
-      if (round.wants(Id::kCoreMhz)) round.put(Id::kCoreMhz, core, mhz);
+      round.put(Id::kCoreMhz, core, mhz);
       sum += mhz;
     }
-    if (round.wants(Id::kCpuMhz)) {
-      round.put(Id::kCpuMhz, 0, sum / static_cast<double>(mhz_.size()));
-    }
+    round.put(Id::kCpuMhz, 0, sum / static_cast<double>(mhz_.size()));
   }
 
   void find_clocks() {

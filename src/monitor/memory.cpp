@@ -27,7 +27,7 @@ class MemorySource : public Source {
 
  private:
   static void put(Round& round, Id id, int64_t kib) {
-    if (round.wants(id)) round.put(id, 0, 1024 * static_cast<double>(kib));
+    round.put(id, 0, 1024 * static_cast<double>(kib));
   }
 
   KeptFile file_;

@@ -140,9 +140,7 @@ class NvmlSource : public Source {
  private:
   void read_device(Round& round, int64_t number, nvml::Device device) {
     const nvml::Calls& calls = nvml_.calls();
-    const auto put = [&](Id id, double value) {
-      if (round.wants(id)) round.put(id, number, value);
-    };
+    const auto put = [&](Id id, double value) { round.put(id, number, value); };
     nvml::Utilization use = {};
     if ((round.wants(Id::kGpuBusy) || round.wants(Id::kGpuMemoryBusy)) &&
         nvml_.ask("nvmlDeviceGetUtilizationRates", calls.utilization, device, &use)) {

@@ -46,9 +46,7 @@ bool ProcessReader::read_stat(Round& round) {
   const ProcessStat stat = parse_stat(*text).value_or(ProcessStat());
   const auto& fields = stat.fields;
   zombie_ = stat.has_ended();
-  const auto put = [&](Id id, double value) {
-    if (round.wants(id)) round.put(id, pid_, value);
-  };
+  const auto put = [&](Id id, double value) { round.put(id, pid_, value); };
   const double tick_ms = 1000.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
   put(Id::kMinorFaults, static_cast<double>(fields[kMinorFaults]));
   put(Id::kMajorFaults, static_cast<double>(fields[kMajorFaults]));
@@ -74,10 +72,8 @@ void ProcessReader::read_io(Round& round) {
   const auto text = read_file(folder_ + "/io", &error);
   if (!text) return complain(round, folder_ + "/io", error);
   const int64_t read = number_of(*text, "read_bytes"), written = number_of(*text, "write_bytes");
-  if (read >= 0 && round.wants(Id::kRead)) round.put(Id::kRead, pid_, static_cast<double>(read));
-  if (written >= 0 && round.wants(Id::kWritten)) {
-    round.put(Id::kWritten, pid_, static_cast<double>(written));
-  }
+  if (read >= 0) round.put(Id::kRead, pid_, static_cast<double>(read));
+  if (written >= 0) round.put(Id::kWritten, pid_, static_cast<double>(written));
 }
 
 void ProcessReader::read_pss(Round& round) {
@@ -128,9 +124,7 @@ void ProcessReader::read_threads(Round& round) {
     sum.involuntary += counts.involuntary;
     sum.wait_ns += counts.wait_ns;
   }
-  const auto put = [&](Id id, int64_t value) {
-    if (round.wants(id)) round.put(id, pid_, static_cast<double>(value));
-  };
+  const auto put = [&](Id id, int64_t value) { round.put(id, pid_, static_cast<double>(value)); };
   put(Id::kVoluntary, sum.voluntary);
   put(Id::kInvoluntary, sum.involuntary);
   if (has_waits_) put(Id::kCpuWait, sum.wait_ns / 1'000'000);

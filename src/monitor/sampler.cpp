@@ -35,10 +35,10 @@ class Sampler::Tick : public Round {
     return sampler_.settings_.metrics.test(static_cast<size_t>(id));
   }
   void put(Id id, int64_t device, double value) override {
-    sampler_.hold(id, device, value, now_ns, now_ns, true);
+    if (wants(id)) sampler_.hold(id, device, value, now_ns, now_ns, true);
   }
   void put_over(Id id, int64_t device, double value, int64_t from_ns) override {
-    sampler_.hold(id, device, value, from_ns, now_ns, false);
+    if (wants(id)) sampler_.hold(id, device, value, from_ns, now_ns, false);
   }
   void name(const char* device_type, int64_t device, std::string_view text) override {
     sampler_.names_.push_back({device_type, device, std::string(text)});

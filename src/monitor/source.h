@@ -23,6 +23,7 @@ class Round {
  public:
   virtual ~Round() = default;
 
+  // Whether it is worth reading; a value that is not wanted is dropped.
   virtual bool wants(Id id) const = 0;
   // A value that holds now.
   virtual void put(Id id, int64_t device, double value) = 0;

@@ -33,7 +33,7 @@ class Rates {
     const int64_t span_ns = round.now_ns - device.last_ns;
     device.last[counter] = value;
     // A device that was taken away and came back begins at 0 again.
-    if (device.last_ns == 0 || span_ns <= 0 || grown < 0 || !round.wants(id)) return;
+    if (device.last_ns == 0 || span_ns <= 0 || grown < 0) return;
     round.put_over(id, device.number,
                    scale * static_cast<double>(grown) * 1e9 / static_cast<double>(span_ns),
                    device.last_ns);
