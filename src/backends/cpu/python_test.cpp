@@ -251,6 +251,20 @@ TEST(PythonOffsets, AThreadThatHasEndedHasNoFrames) {
   EXPECT_EQ(stack.frame_count, 0u);
 }
 
+// An interpreter shows what it has not filled in yet: CPython 3.11 and 3.12 a piece of the C stack,
+// which holds what was there before.
+TEST(PythonOffsets, AThreadWhoseFrameIsNotFilledInHasNoFramesAndNoFault) {
+  struct sonde_agent agent = {};
+  agent.define_code = define_code;
+  find_python(&agent);
+  static PythonStack stack;
+  Object thread;
+  thread.put(kFrameOfThread, uint64_t{0x20000});
+  g_this_thread = thread.address();
+  walk_python(&agent, {}, stack);
+  EXPECT_EQ(stack.frame_count, 0u);
+}
+
 }  // namespace
 }  // namespace sonde::cpu
 
