@@ -11,6 +11,7 @@
 #include "analysis/analysis.h"
 #include "analysis/critical_path/graph.h"
 #include "analysis/time/idle_gaps.h"
+#include "base/numbered.h"
 #include "base/packed.h"
 #include "base/strings.h"
 #include "serve/ask.h"
@@ -39,11 +40,7 @@ struct Making {
     }
   }
 
-  uint32_t text(const std::string& text) {
-    const auto [entry, is_new] = known.try_emplace(text, static_cast<uint32_t>(texts.size()));
-    if (is_new) texts.push_back(text);
-    return entry->second;
-  }
+  uint32_t text(const std::string& text) { return numbered(known, texts, text); }
 };
 
 Status add_gaps(const trace::Trace& trace, Making& layer) {
@@ -97,11 +94,8 @@ Status add_samples(const trace::Trace& trace, Making& layer) {
   std::unordered_map<std::string, uint32_t> known;
   for (const SampledFrame& each : sampled_frames(trace)) {
     const trace::CodeFrame& code = trace.stacks.frames[each.frame];
-    const std::string& name = trace.names[code.function];
-    const auto [entry, is_new] = known.try_emplace(name, static_cast<uint32_t>(known.size()));
-    if (is_new) layer.classes.push_back(name);
     Layer::Evidence evidence{each.time.start_ns, each.time.end_ns};
-    evidence.kind = entry->second;
+    evidence.kind = numbered(known, layer.classes, trace.names[code.function]);
     evidence.owner = static_cast<int32_t>(each.thread);
     const std::string& file = trace.names[code.file];
     const std::string line = code.line > 0 ? ":" + std::to_string(code.line) : "";

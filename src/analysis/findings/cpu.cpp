@@ -94,6 +94,14 @@ Lanes sampled(const trace::Trace& trace, Wanted wanted) {
   return lanes;
 }
 
+// The name that has the most; "" if there is none.
+std::string largest_of(const std::map<std::string, int64_t>& time_by_name) {
+  const auto most =
+      std::max_element(time_by_name.begin(), time_by_name.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == time_by_name.end() ? "" : most->first;
+}
+
 // Where most of the CPU time of the samples went that `wanted` takes; "" if that is nowhere.
 template <typename Wanted, typename Place>
 std::string largest_part(const trace::Trace& trace, Wanted wanted, Place place_of) {
@@ -104,10 +112,7 @@ std::string largest_part(const trace::Trace& trace, Wanted wanted, Place place_o
   std::map<std::string, int64_t> by_place;
   for (const auto& [stack, cpu_ns] : by_stack) by_place[place_of(stack)] += cpu_ns;
   by_place.erase("");
-  const auto most =
-      std::max_element(by_place.begin(), by_place.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == by_place.end() ? "" : most->first;
+  return largest_of(by_place);
 }
 
 void add_driver(const trace::Trace& trace, const StackPlaces& places, const SampleTotals& totals,
@@ -207,10 +212,7 @@ LockWaits lock_waits(const trace::Trace& trace) {
         {blocked.time_ns[i] - blocked.wall_ns[i], blocked.time_ns[i]});
   }
   for (auto& [thread, set] : waits.lanes) trace::normalise(set);
-  const auto most =
-      std::max_element(by_function.begin(), by_function.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != by_function.end()) waits.most = most->first;
+  waits.most = largest_of(by_function);
   return waits;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/numbered.h"
 #include "trace/group_names.h"
 #include "trace/op_tree.h"
 
@@ -20,16 +21,11 @@ class TreeBuilder {
  public:
   uint32_t frame(TreeFrame frame) {
     std::string key = frame.text + '\0' + frame.file + '\0' + name_of(frame.frame_class);
-    const auto [entry, is_new] =
-        frames_.try_emplace(std::move(key), static_cast<uint32_t>(tree_.frames.size()));
-    if (is_new) tree_.frames.push_back(std::move(frame));
-    return entry->second;
+    return numbered(frames_, tree_.frames, std::move(key), std::move(frame));
   }
   int32_t node(int32_t parent, uint32_t frame) {
     const uint64_t key = uint64_t{static_cast<uint32_t>(parent)} << 32 | frame;
-    const auto [entry, is_new] = nodes_.try_emplace(key, static_cast<int32_t>(tree_.nodes.size()));
-    if (is_new) tree_.nodes.push_back({parent, frame});
-    return entry->second;
+    return numbered(nodes_, tree_.nodes, key, TreeNode{parent, frame});
   }
   void add(int32_t node, int64_t ns, int64_t count) {
     TreeNode& at = tree_.nodes[static_cast<size_t>(node)];

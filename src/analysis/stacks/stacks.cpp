@@ -5,6 +5,7 @@
 #include "analysis/groups.h"
 #include "analysis/stacks/stacks_view.h"
 #include "analysis/totals.h"
+#include "base/numbered.h"
 #include "trace/frames.h"
 #include "trace/group_names.h"
 
@@ -97,17 +98,9 @@ Grouped group_sites(const trace::Trace& trace, const Sites& sites) {
   std::map<Row, uint32_t> number_of_call;  // launches of one call have one stack
   for (size_t op = 0; op < trace.ops.size(); ++op) {
     const Row api = trace.ops.api[op];
-    const auto known = number_of_call.find(api);
-    if (known != number_of_call.end()) {
-      grouped.group_of.push_back(known->second);
-      continue;
-    }
-    const std::string text = sites.text(api);
-    const auto [entry, is_new] =
-        number_of.try_emplace(text, static_cast<uint32_t>(grouped.texts.size()));
-    if (is_new) grouped.texts.push_back(text);
-    number_of_call.emplace(api, entry->second);
-    grouped.group_of.push_back(entry->second);
+    const auto [number, is_new] = number_of_call.try_emplace(api);
+    if (is_new) number->second = numbered(number_of, grouped.texts, sites.text(api));
+    grouped.group_of.push_back(number->second);
   }
   return grouped;
 }
