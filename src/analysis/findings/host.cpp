@@ -133,8 +133,8 @@ constexpr Rule kUnknownRule = {
     "host-unknown",
     "GPUs are idle for long while no call of the thread that launches their work was recorded",
     "Find out what it does: record call stacks (sonde record, or torch.profiler with "
-    "with_stack=True), or mark the parts of the loop, smaller ones where it has ranges. If recording was paused meanwhile, look at "
-    "one part (--from, --to). sonde idle lists the gaps.",
+    "with_stack=True), or mark the parts of the loop, smaller ones where it has ranges. If "
+    "recording was paused meanwhile, look at one part (--from, --to). sonde idle lists the gaps.",
     "gaps of 1 ms or more with reason launch-bound in sonde idle, for at least half of which the "
     "launching thread is in no recorded call, or only in a marker",
     "all of it"};

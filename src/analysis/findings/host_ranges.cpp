@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -60,20 +59,24 @@ struct Ranges {
   std::set<trace::NameId> labels;
 };
 
-// Calls whose names `wanted` accepts, from a time on; only those of some threads.
+// Calls whose names `wanted` accepts, as far as they are in `time`; only those of some threads.
 template <typename Wanted>
-Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted,
+Ranges ranges_of(const trace::Trace& trace, trace::Interval time, Wanted wanted,
                  const std::vector<bool>* threads = nullptr) {
   std::vector<int8_t> known(trace.names.size(), -1);
   Ranges ranges;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
-    if (trace.apis.kind[i] == ApiKind::kDeviceMarker || trace.apis.start_ns[i] < from_ns) continue;
+    if (trace.apis.kind[i] == ApiKind::kDeviceMarker || trace.apis.start_ns[i] >= time.end_ns ||
+        trace.apis.end_ns[i] <= time.start_ns) {
+      continue;
+    }
     int8_t& is_wanted = known[trace.apis.label[i]];
     if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.label[i]]) ? 1 : 0;
     if (is_wanted == 0) continue;
     if (threads != nullptr && !(*threads)[trace.apis.thread[i]]) continue;
     Ranges::Thread& thread = ranges.by_thread[trace.apis.thread[i]];
-    thread.times.push_back({trace.apis.start_ns[i], trace.apis.end_ns[i]});
+    thread.times.push_back({std::max(trace.apis.start_ns[i], time.start_ns),
+                            std::min(trace.apis.end_ns[i], time.end_ns)});
     ++thread.count;
     if (is_wanted == 1) ranges.labels.insert(trace.apis.label[i]);
     is_wanted = 2;  // and its label is known
@@ -103,11 +106,14 @@ std::vector<bool> launching_threads(const trace::Trace& trace) {
   return launches;
 }
 
-int64_t middle_of(const Evidence& evidence) {
-  int64_t start_ns = evidence.trace.ops.start_ns.front();
-  int64_t end_ns = start_ns;
-  for (const auto& [id, gpu] : evidence.gpus) end_ns = std::max(end_ns, gpu.extent.end_ns);
-  return start_ns + (end_ns - start_ns) / 2;
+// That of all GPUs.
+trace::Interval extent_of(const Evidence& evidence) {
+  trace::Interval extent = evidence.gpus.begin()->second.extent;
+  for (const auto& [id, gpu] : evidence.gpus) {
+    extent.start_ns = std::min(extent.start_ns, gpu.extent.start_ns);
+    extent.end_ns = std::max(extent.end_ns, gpu.extent.end_ns);
+  }
+  return extent;
 }
 
 bool is_in(const Ranges& ranges, Row thread, trace::Interval time) {
@@ -213,15 +219,17 @@ std::vector<const Rule*> range_rules() { return {&kDataRule, &kAllocationRule, &
 
 void add_range_claims(const Evidence& evidence, std::span<const Gap> gaps, Claims& claims) {
   const trace::Trace& trace = evidence.trace;
-  const int64_t start_ns = std::numeric_limits<int64_t>::min();
+  const trace::Interval extent = extent_of(evidence);
   const std::vector<bool> launching = launching_threads(trace);
-  Ranges loading = ranges_of(trace, start_ns, trace::is_data_loader, &launching);
+  Ranges loading = ranges_of(trace, extent, trace::is_data_loader, &launching);
   Lanes idle = idle_while(evidence, gaps, loading);
   add_ranges(evidence, kDataRule, "range", " of data loaders", loading, std::move(idle), claims);
-  const Ranges collections = ranges_of(trace, start_ns, trace::is_collector);
+  const Ranges collections = ranges_of(trace, extent, trace::is_collector);
   add_ranges(evidence, kCollectorRule, "collection", "", collections,
              idle_while_any(evidence, collections), claims);
-  Ranges allocations = ranges_of(trace, middle_of(evidence), trace::is_memory_call, &launching);
+  const trace::Interval second_half = {extent.start_ns + (extent.end_ns - extent.start_ns) / 2,
+                                       extent.end_ns};
+  Ranges allocations = ranges_of(trace, second_half, trace::is_memory_call, &launching);
   idle = idle_while(evidence, gaps, allocations);
   int64_t count = 0;
   for (const auto& [number, thread] : allocations.by_thread) count += thread.count;
