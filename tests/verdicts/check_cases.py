@@ -54,6 +54,11 @@ class Ranking(Verdict):
         self.assertEqual(copies[0]["saving_ns"], 200 * 9000)
         self.assertEqual(sum(row["saving_ns"] for row in copies), 200 * 9000)
 
+    def test_one_of_four_equal_kernels_is_not_most(self):
+        """Each has a quarter of the time of all."""
+        rows = self.findings(training(compute=1000))
+        self.assertEqual(rows["one-kernel"]["title"], "One kernel takes at least a quarter of all kernels' time")
+
     def test_one_operation_saves_no_more_than_it_took(self):
         trace = Trace()
         trace.kernel("only", 10, 1000)

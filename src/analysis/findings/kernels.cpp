@@ -15,7 +15,7 @@ using trace::Category;
 using trace::kNone;
 
 constexpr Rule kKernelRule = {
-    "one-kernel", "One kernel takes most of the time",
+    "one-kernel", "One kernel takes at least a quarter of all kernels' time",
     "Start with this kernel: its algorithm, its library, its precision, its shapes. sonde kernels "
     "shows how its durations vary, sonde operators what calls it.",
     "the time of the kernel with the largest total, if it has a quarter of the time of all kernels "
