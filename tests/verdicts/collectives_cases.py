@@ -128,7 +128,7 @@ class Collectives(JobVerdict):
             job.collective([t + 200, t + 5200], t + 5300, [0, 2], number=i, group="dp0")
         for told in self.each_way(job):
             self.assert_late(told, 3, 10)
-            self.assertNotIn("more ranks", told["time_facts"]["late"])
+            self.assertNotIn("more rank", told["time_facts"]["late"])
 
     def test_one_more_in_front(self):
         """Rank 0's recording begins one collective earlier, and nothing is numbered."""
@@ -256,7 +256,7 @@ class Collectives(JobVerdict):
                            group="pp")
         for told in self.each_way(job):
             self.assert_late(told, 3, 12)
-            self.assertNotIn("more ranks", told["time_facts"]["late"])
+            self.assertNotIn("more rank", told["time_facts"]["late"])
             self.assertEqual([row["waited_ns"] for row in told["ranks"]], [0, 0, 12 * 700_000, 0])
             self.assertEqual([row["clock_ahead_ns"] for row in told["ranks"]], [0, 0, 0, 0])
 

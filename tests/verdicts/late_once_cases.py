@@ -45,11 +45,11 @@ class LateOnce(JobVerdict):
         self.assertEqual(self.once_late(before), ", after it had waited 50.0 ms for rank 2")
 
     def test_once_late_after_several_waits(self):
-        """Rank 2 is 5 ms late to each of ten, once."""
+        """Rank 2 is 12.5 ms late to each of four, once."""
         def before(job, at, i):
-            late = 5000 if i == 10 else 0
-            for number in range(10):
-                job.collective([at, at + late], at + late + 10, [1, 2], number=10 * i + number, group="pp1")
+            late = 12_500 if i == 10 else 0
+            for number in range(4):
+                job.collective([at, at + late], at + late + 10, [1, 2], number=4 * i + number, group="pp1")
                 at += late + 10
             return at
         self.assertEqual(self.once_late(before), ", after it had waited 50.0 ms for rank 2")

@@ -202,7 +202,10 @@ std::string late_text(const Answer& answer) {
         });
     const char* whom = lacks_ranks ? "no rank of those in the files" : "no rank";
     return once.empty()
-               ? fmt::format("{} is late: none comes last in most collectives of a group", whom)
+               ? fmt::format(
+                     "{} is late: none comes last in most collectives of a group, or causes clearly "
+                     "most of its waiting",
+                     whom)
                : fmt::format("{} is late in most collectives of a group{}", whom, once);
   }
   const Lateness& first = late.front();
@@ -210,7 +213,8 @@ std::string late_text(const Answer& answer) {
       fmt::format("{} comes last in {} of {} collectives of its group{}, {}; others {}",
                   name_of(answer.all.members[first.member]), first.last_in_group, first.in_group,
                   group_text(answer, first), lateness_text(first), waited_text(first));
-  if (late.size() > 1) text += fmt::format("; {} more ranks are late", late.size() - 1);
+  if (late.size() == 2) text += "; 1 more rank is late";
+  if (late.size() > 2) text += fmt::format("; {} more ranks are late", late.size() - 1);
   return text;
 }
 
@@ -370,11 +374,14 @@ const char* const kCollectivesDefinition =
     "if one has left before. A rank comes last if it alone does, by more than the uncertainty: a "
     "tie counts for no rank. Late adds up how much later it came than the rank before it, which "
     "is what being on time would save, and Others waited what all others waited then. The rank "
-    "that is late comes last in at least 60 % of the collectives of one of its groups, and itself "
-    "waits for others less than three quarters of the time that it is late: a rank that is late "
-    "because it waited for a third rank does not count, nor does one that, since the group last "
-    "left a collective together, spent so long in others that are not matched or not compared (a "
-    "receive) that they may be why. Where nobody is late that often, but most waiting is in one "
+    "that is late comes last in at least 60 % of the collectives of one of its groups, or causes "
+    "most of the waiting of one, by more than chance explains: what others wait there for it, less "
+    "all other waiting, is more than two standard deviations of what a toss of a coin for each "
+    "collective would make of that, which one collective alone never is. And itself it waits for "
+    "others less than three quarters of the time that it is late: a rank that is late because it "
+    "waited for a third rank does not count, nor does one that, since the group last left a "
+    "collective together, spent so long in others that are not matched or not compared (a "
+    "receive) that they may be why. Where nobody is late so, but most waiting is in one "
     "collective, Late says who came last to that, and for whom that rank had waited since all "
     "ranks of the collective last left one together, if that is three quarters of its lateness.\n\n"
     "Waiting, slow links and transfers: the time of collectives of all ranks. Waiting is the time "

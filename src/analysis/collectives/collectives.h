@@ -127,31 +127,40 @@ std::vector<int64_t> clock_offsets(const trace::Trace& trace);
 // ranks are missing, not matched, or not on one clock.
 std::vector<bool> may_hide_waits(const Collectives& all, const Matched& matched);
 
-// What a member cost those that waited for it, and what it waited itself.
-struct Lateness {
+// How late a member came to the collectives of one group.
+struct LatenessInGroup {
+  size_t worst_group = kNobody;             // an instance of it
+  int64_t in_group = 0, last_in_group = 0;  // how many collectives; to how many it alone came last
+  int64_t late_in_group_ns = 0;             // sum of Instance::late_ns of these
+  int64_t least_ns = 0, most_ns = 0;        // the least and the most of it
+  int64_t caused_in_group_ns = 0;           // what the others waited in these
+  int64_t waits_in_group_ns = 0;            // what all waited in all
+  bool is_often_last = false, is_late = false;
+};
+
+// What a member cost those that waited for it, and what it waited itself. Of its groups the one
+// that counts is the one in which it is late and the others waited longest for it.
+struct Lateness : LatenessInGroup {
   size_t member = 0;
-  int64_t collectives = 0;       // that it took part in, compared with others
-  int64_t last = 0;              // in which it alone came last
-  int64_t late_ns = 0;           // sum of Instance::late_ns of these: what being in time would save
-  int64_t caused_ns = 0;         // what the others waited in these, all of them together
-  int64_t waited_ns = 0;         // what it waited for others
-  int64_t maybe_waited_ns = 0;   // of late_ns, what it may have waited in what may_hide_waits()
-  size_t worst_group = kNobody;  // an instance of the group in which it came last most often
-  int64_t last_in_group = 0, in_group = 0;  // in that group: how often, and of how many
-  // Of late_ns, and the least and the most of it; of caused_ns: in that group.
-  int64_t late_in_group_ns = 0, least_ns = 0, most_ns = 0, caused_in_group_ns = 0;
+  int64_t collectives = 0;      // that it took part in, compared with others
+  int64_t last = 0;             // in which it alone came last
+  int64_t late_ns = 0;          // sum of Instance::late_ns of these: what being in time would save
+  int64_t caused_ns = 0;        // what the others waited in these, all of them together
+  int64_t waited_ns = 0;        // what it waited for others
+  int64_t maybe_waited_ns = 0;  // of late_ns, what it may have waited in what may_hide_waits()
 };
 std::vector<Lateness> lateness(const Collectives& all, const Matched& matched);  // by member
 // In its worst group: "1.50 ms late on average, from 150 us to 2.85 ms", the range only where it is
 // wide, as of a rank that becomes slower; and that others "waited 48.0 ms for it", or also ",
-// and 64.0 ms in all its groups".
+// of 50.0 ms in the group", if it is not often last there, and ", and 64.0 ms in all its groups".
 std::string lateness_text(const Lateness& one);
 std::string waited_text(const Lateness& one);
 
 // The members that others wait for, the costliest first: in one of their groups they come last in
-// at least 60 % of the collectives, and by more than they wait for others themselves, or may have
-// waited (a member that is late because it waited for a third does not count). Empty if none is
-// late.
+// at least 60 % of the collectives, or others wait for them for most of the time that is waited
+// there, by more than chance explains; and they come late by more than they wait for others
+// themselves, or may have waited (a member that is late because it waited for a third does not
+// count). Empty if none is late.
 std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched);
 // Those that are late likewise, but may themselves have waited.
 std::vector<Lateness> unproven_stragglers(const Collectives& all, const Matched& matched);

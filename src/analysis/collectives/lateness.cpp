@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "analysis/collectives/collectives.h"
 #include "base/strings.h"
@@ -60,7 +61,6 @@ class HiddenWaits {
 // The collectives of one member in one group.
 struct InGroup {
   std::vector<std::pair<trace::Interval, size_t>> instances;  // when, and of Matched::instances
-  int64_t last = 0;
 };
 
 // A group leaves some collectives together. A rank that then comes last to the next was held up in
@@ -81,23 +81,43 @@ int64_t maybe_waited(const InGroup& group, size_t member, const Collectives& all
   return sum_ns;
 }
 
-// How late the member came in a group.
-void sum_up(const InGroup& group, size_t member, const Matched& matched, Lateness& one) {
-  one.late_in_group_ns = one.most_ns = one.caused_in_group_ns = 0;
-  one.least_ns = std::numeric_limits<int64_t>::max();
-  for (const auto& [time, i] : group.instances) {
-    const Instance& instance = matched.instances[i];
-    if (instance.last != member) continue;
-    one.late_in_group_ns += instance.late_ns;
-    one.least_ns = std::min(one.least_ns, instance.late_ns);
-    one.most_ns = std::max(one.most_ns, instance.late_ns);
-    one.caused_in_group_ns += instance.all_waited_ns();
-  }
+// Whether others wait for a member for most of the time, and that is neither chance, as where ranks
+// are late at random, nor one collective alone: it is what they wait for it less what they wait for
+// all others by more than two standard deviations of what a toss of a coin for each collective
+// would make of it.
+bool causes_most(const LatenessInGroup& one, double sum_of_squares) {
+  constexpr double kDeviations = 2;
+  const auto more_ns = static_cast<double>(2 * one.caused_in_group_ns - one.waits_in_group_ns);
+  return more_ns > 0 && more_ns * more_ns > kDeviations * kDeviations * sum_of_squares;
 }
 
-bool is_often_last(const Lateness& one) {
+LatenessInGroup lateness_in(const InGroup& group, size_t member, const Matched& matched) {
   constexpr int64_t kMostOfThem = 60;  // percent
-  return one.last_in_group > 0 && one.last_in_group * 100 >= one.in_group * kMostOfThem;
+  LatenessInGroup one;
+  one.worst_group = group.instances.back().second;
+  one.in_group = static_cast<int64_t>(group.instances.size());
+  double sum_of_squares = 0;
+  for (const auto& [time, i] : group.instances) {
+    const Instance& instance = matched.instances[i];
+    const int64_t waits_ns = instance.all_waited_ns();
+    one.waits_in_group_ns += waits_ns;
+    sum_of_squares += static_cast<double>(waits_ns) * static_cast<double>(waits_ns);
+    if (instance.last != member) continue;
+    ++one.last_in_group;
+    one.late_in_group_ns += instance.late_ns;
+    one.least_ns =
+        one.last_in_group == 1 ? instance.late_ns : std::min(one.least_ns, instance.late_ns);
+    one.most_ns = std::max(one.most_ns, instance.late_ns);
+    one.caused_in_group_ns += waits_ns;
+  }
+  one.is_often_last =
+      one.last_in_group > 0 && one.last_in_group * 100 >= one.in_group * kMostOfThem;
+  one.is_late = one.is_often_last || causes_most(one, sum_of_squares);
+  return one;
+}
+
+bool is_worse(const LatenessInGroup& a, const LatenessInGroup& b) {
+  return std::pair(a.is_late, a.caused_in_group_ns) > std::pair(b.is_late, b.caused_in_group_ns);
 }
 
 // A rank that waited is late for the next collective by about as much.
@@ -119,7 +139,7 @@ template <typename Wanted>
 std::vector<Lateness> who_is_late(const Collectives& all, const Matched& matched, Wanted wanted) {
   std::vector<Lateness> late;
   for (const Lateness& one : lateness(all, matched)) {
-    if (is_often_last(one) && wanted(one)) late.push_back(one);
+    if (one.is_late && wanted(one)) late.push_back(one);
   }
   std::stable_sort(late.begin(), late.end(),
                    [](const Lateness& a, const Lateness& b) { return a.late_ns > b.late_ns; });
@@ -146,9 +166,7 @@ std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
       waited_ns += instance.waited_ns[part];
       ++result[one.member].collectives;
       result[one.member].waited_ns += instance.waited_ns[part];
-      InGroup& group = groups[{one.member, one.group}];
-      group.instances.push_back({{one.start_ns, one.end_ns}, i});
-      group.last += instance.last == one.member ? 1 : 0;
+      groups[{one.member, one.group}].instances.push_back({{one.start_ns, one.end_ns}, i});
     }
     if (instance.last == kNobody) continue;
     ++result[instance.last].last;
@@ -160,15 +178,9 @@ std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
   for (const auto& [key, group] : groups) {
     Lateness& one = result[key.first];
     one.maybe_waited_ns += maybe_waited(group, key.first, all, matched, hidden);
-    const auto count = static_cast<int64_t>(group.instances.size());
-    // last / count is greater, in integers
-    if (one.worst_group != kNobody && group.last * one.in_group <= one.last_in_group * count) {
-      continue;
-    }
-    one.worst_group = group.instances.back().second;
-    one.last_in_group = group.last;
-    one.in_group = count;
-    sum_up(group, key.first, matched, one);
+    const LatenessInGroup here = lateness_in(group, key.first, matched);
+    LatenessInGroup& worst = one;
+    if (worst.worst_group == kNobody || is_worse(here, worst)) worst = here;
   }
   return result;
 }
@@ -185,6 +197,9 @@ std::string lateness_text(const Lateness& one) {
 
 std::string waited_text(const Lateness& one) {
   std::string text = "waited " + format_duration(one.caused_in_group_ns) + " for it";
+  if (!one.is_often_last) {
+    text += fmt::format(", of {} in the group", format_duration(one.waits_in_group_ns));
+  }
   if (one.caused_ns != one.caused_in_group_ns) {
     text += fmt::format(", and {} in all its groups", format_duration(one.caused_ns));
   }

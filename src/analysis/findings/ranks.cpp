@@ -18,8 +18,9 @@ constexpr Rule kStragglerRule = {
     "clocks. sonde ranks compares them, sonde collectives shows who waited for whom.",
     "the time that ranks waited in collectives without computing, for one rank that came last, "
     "alone and by more than the uncertainty of the clocks, in 60 % of the collectives of one of "
-    "its groups; it must not wait as long for others itself, nor may it have done so in "
-    "collectives that are not matched or not compared",
+    "its groups, or that caused most of the waiting of one, by more than chance explains; it must "
+    "not wait as long for others itself, nor may it have done so in collectives that are not "
+    "matched or not compared",
     "all of it",
     true};
 
