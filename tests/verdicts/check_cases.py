@@ -137,7 +137,8 @@ class HostCauses(Verdict):
         def load(trace, begin, end):
             trace.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin, end - begin)
             trace.python("torch/utils/data/dataloader.py(630): __next__", begin, end - begin)
-        self.assertIn("take 4.90 ms", self.remark("data-loading", training(compute=500, gap_by=load)))
+        # 490 us in 9 steps; after the last kernel nothing waits.
+        self.assertIn("take 4.41 ms", self.remark("data-loading", training(compute=500, gap_by=load)))
 
     def test_a_script_named_after_a_loader_is_none(self):
         def work(trace, begin, end):
