@@ -141,7 +141,7 @@ constexpr Rule kUnknownRule = {
 constexpr int64_t kLongGapNs = 1'000'000;  // no interpreter takes that long to launch
 
 std::string name_text(const trace::Trace& trace, Row op) {
-  if (op == kNone) return "the end of the trace";
+  if (op == kNone) return "the end of the window";
   return printable(short_name_of(trace.names[trace.label(static_cast<size_t>(op))]));
 }
 

@@ -128,7 +128,10 @@ bool is_in(const Ranges& ranges, Row thread, trace::Interval time) {
 // The thread that kept the GPU waiting: it launched what ended the gap or, if that is not known or
 // it was in nothing while the other was in one of the ranges (HostTime::deeds_between()), what came
 // before. kNone: neither is known.
-Row thread_of(const WorkLaunchers& launchers, const Gap& gap, const Ranges& ranges) {
+Row thread_of(const trace::Trace& trace, const WorkLaunchers& launchers, const Gap& gap,
+              const Ranges& ranges) {
+  if (gap.launch != kNone)
+    return static_cast<Row>(trace.apis.thread[static_cast<size_t>(gap.launch)]);
   const Row next = launchers.thread_of(launchers.awaited(gap.next));
   const Row previous = launchers.thread_of(launchers.awaited(gap.previous));
   if (next == kNone || previous == kNone || previous == next) {
@@ -147,7 +150,7 @@ std::map<std::pair<int64_t, Row>, IntervalSet> idle_by_launcher(const Evidence& 
   std::map<std::pair<int64_t, Row>, IntervalSet> idle;
   for (const Gap& gap : gaps) {
     if (gap.reason == IdleReason::kCopy || !evidence.gpus.contains(gap.gpu)) continue;
-    idle[{gap.gpu, thread_of(launchers, gap, ranges)}].push_back(gap.time);
+    idle[{gap.gpu, thread_of(evidence.trace, launchers, gap, ranges)}].push_back(gap.time);
   }
   return idle;
 }

@@ -98,7 +98,15 @@ bool HostTime::is_of_process(Row thread, Row of) const {
          trace_.threads[static_cast<size_t>(of)].process;
 }
 
-std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval time) const {
+// The call that launched it, or what it was made ahead for.
+Row HostTime::launch_of(Row op) const {
+  const Row awaited = launchers_.awaited(op);
+  return launchers_.thread_of(awaited) == kNone ? kNone
+                                                : trace_.ops.api[static_cast<size_t>(awaited)];
+}
+
+std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval time,
+                                              Row launch) const {
   const auto sum_of = [](const std::vector<HostDeed>& deeds, auto counts) {
     int64_t sum_ns = 0;
     for (const HostDeed& deed : deeds) sum_ns += counts(deed.work) ? deed.time_ns : 0;
@@ -110,8 +118,9 @@ std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval ti
   const auto is_something = [&](HostWork work) {
     return !is_nothing(work) && work != HostWork::kWaiting;
   };
-  const Row thread = launchers_.thread_of(launchers_.awaited(second));
-  if (thread == kNone) return {};
+  if (launch == kNone) launch = launch_of(second);
+  if (launch == kNone) return {};
+  const auto thread = static_cast<Row>(trace_.apis.thread[static_cast<size_t>(launch)]);
   const int64_t half_ns = (time.end_ns - time.start_ns) / 2;
   std::vector<HostDeed> found = deeds_in(static_cast<uint32_t>(thread), time);
   if (sum_of(found, is_nothing) <= half_ns) return found;
@@ -123,14 +132,14 @@ std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval ti
   return found;
 }
 
-HostDeed HostTime::longest_deed_between(Row first, Row second, Interval time) const {
+HostDeed HostTime::longest_of(const std::vector<HostDeed>& all) const {
   const auto is_longer = [&](const HostDeed& one, const HostDeed& other) {
     return one.time_ns > other.time_ns || (one.time_ns == other.time_ns && one.time_ns > 0 &&
                                            trace_.names[one.label] < trace_.names[other.label]);
   };
   std::map<HostWork, std::vector<HostDeed>> by_purpose;
   HostDeed longest;
-  for (const HostDeed& deed : deeds_between(first, second, time)) {
+  for (const HostDeed& deed : all) {
     if (trace::has_a_purpose(deed.work)) {
       by_purpose[trace::purpose_of(deed.work)].push_back(deed);
     } else if (is_longer(deed, longest)) {
@@ -199,12 +208,11 @@ HostDeed HostTime::function_of_half(Row launch, Interval time) const {
   return least;
 }
 
-HostDeed HostTime::main_deed_between(Row first, Row second, Interval time) const {
-  const HostDeed longest = longest_deed_between(first, second, time);
-  const Row awaited = launchers_.awaited(second);
-  if (launchers_.thread_of(awaited) == kNone) return longest;
-  if (longest.time_ns >= (time.end_ns - time.start_ns) / 2) return longest;
-  const HostDeed around = function_of_half(trace_.ops.api[static_cast<size_t>(awaited)], time);
+HostDeed HostTime::main_deed_between(Row first, Row second, Interval time, Row launch) const {
+  if (launch == kNone) launch = launch_of(second);
+  const HostDeed longest = longest_of(deeds_between(first, second, time, launch));
+  if (launch == kNone || longest.time_ns >= (time.end_ns - time.start_ns) / 2) return longest;
+  const HostDeed around = function_of_half(launch, time);
   return around.time_ns != 0 ? around : longest;
 }
 

@@ -35,14 +35,16 @@ class HostTime {
   // ahead for (WorkLaunchers). If it did nothing or was blocked for half of the time, and another
   // that launched the second or the first did something for half of it, of that one: a backward
   // pass has its own thread, which begins when the other has prepared it. An operation may be
-  // kNone; one with an unknown launch counts as none.
-  std::vector<HostDeed> deeds_between(trace::Row first, trace::Row second,
-                                      trace::Interval time) const;
+  // kNone; one with an unknown launch counts as none. `launch`: the call that launches the second,
+  // where that is none.
+  std::vector<HostDeed> deeds_between(trace::Row first, trace::Row second, trace::Interval time,
+                                      trace::Row launch = trace::kNone) const;
   // The longest of these. Calls that share a purpose, such as freeing and allocating, count as one.
   // If that is less than half of the time, the function of Python in which the launching thread
   // was for half of it or more, with all that it called; of several the one that it was in least.
   // A function that goes on until the launch does not count: it is the loop around all this.
-  HostDeed main_deed_between(trace::Row first, trace::Row second, trace::Interval time) const;
+  HostDeed main_deed_between(trace::Row first, trace::Row second, trace::Interval time,
+                             trace::Row launch = trace::kNone) const;
   const WorkLaunchers& launchers() const { return launchers_; }
   // The times in which a thread was in calls that wait for a device; normalised.
   const trace::IntervalSet& waits_of(uint32_t thread) const { return waits_[thread]; }
@@ -52,7 +54,8 @@ class HostTime {
     trace::Interval time;
     trace::Row api;
   };
-  HostDeed longest_deed_between(trace::Row first, trace::Row second, trace::Interval time) const;
+  trace::Row launch_of(trace::Row op) const;
+  HostDeed longest_of(const std::vector<HostDeed>& all) const;
   std::map<trace::Row, int64_t> times_before(trace::Row launch, trace::Interval time) const;
   HostDeed function_of_half(trace::Row launch, trace::Interval time) const;
   void find_purposes();

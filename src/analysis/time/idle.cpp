@@ -163,9 +163,10 @@ class HostTable {
   HostTable(const trace::Trace& trace, const HostTime& host)
       : trace_(trace), host_(host), groups_(trace) {}
 
-  void add(int64_t gpu, const char* when, Row previous, Row next, trace::Interval time) {
+  void add(int64_t gpu, const char* when, Row previous, Row next, trace::Interval time,
+           Row launch = kNone) {
     if (time.end_ns <= time.start_ns) return;
-    for (const HostDeed& deed : host_.deeds_between(previous, next, time)) {
+    for (const HostDeed& deed : host_.deeds_between(previous, next, time, launch)) {
       Line& line = lines_[{gpu, when, deed.work, groups_.of(deed.label)}];
       ++line.times;
       line.total_ns += deed.time_ns;
@@ -222,7 +223,7 @@ report::Section host_section(const trace::Trace& trace, const HostTime& host,
   HostTable table(trace, host);
   for (const Gap& gap : gaps) {
     if (gap.reason == IdleReason::kLaunchBound) {
-      table.add(gap.gpu, "between", gap.previous, gap.next, gap.time);
+      table.add(gap.gpu, "between", gap.previous, gap.next, gap.time, gap.launch);
     }
   }
   for (const auto& [id, of] : around) {
@@ -297,7 +298,9 @@ constexpr const char* kDefinition =
     "(hipStreamWaitEvent);\n"
     "                    where the file names streams, the operation's stream\n"
     "    unlinked        its launching call is not in the file\n"
-    "    edge            nothing ran before it, or after it, in the window\n"
+    "    edge            the window begins or ends it, and what comes next was launched before: "
+    "before\n"
+    "                    the window, or the gap at its end; or it is not known what comes next\n"
     "    other           none of these: the call began before, and what kept the GPU from the\n"
     "                    operation is not in the file\n\n"
     "A gap is split where a waiting call begins or ends: what the thread does afterwards is not "

@@ -76,6 +76,31 @@ class Reasons {
   Reasons(const trace::Trace& trace, const HostTime& host, int64_t latency_ns)
       : trace_(trace), host_(host), latency_ns_(latency_ns), waits_(trace) {
     find_previous_in_queue();
+    find_next_launches();
+  }
+
+  // The same at the start of a window. Why an operation that was launched before it has not begun
+  // is not known.
+  void add_first(const Gap& gap, std::vector<Gap>& gaps) const {
+    const Row api = trace_.ops.api[static_cast<size_t>(gap.next)];
+    if (api == kNone || trace_.apis.start_ns[static_cast<size_t>(api)] < gap.time.start_ns) {
+      return gaps.push_back(gap);
+    }
+    add(gap, gaps);
+  }
+
+  // And at its end, where only calls are known of what comes after it.
+  void add_last(Gap gap, std::vector<Gap>& gaps) const {
+    const auto launch = next_launch_.find(trace_.ops.process[static_cast<size_t>(gap.previous)]);
+    if (launch != next_launch_.end()) {
+      gap.launch = launch->second;
+      const auto api = static_cast<size_t>(gap.launch);
+      const int64_t launched_ns =
+          std::clamp(trace_.apis.start_ns[api], gap.time.start_ns, gap.time.end_ns);
+      add_late(gap, launched_ns, static_cast<Row>(trace_.apis.thread[api]), gaps);
+      gap.time.start_ns = launched_ns;
+    }
+    if (gap.time.start_ns < gap.time.end_ns) gaps.push_back(gap);
   }
 
   // A gap before the launching call began is the program's: parts in which the launching thread
@@ -148,6 +173,28 @@ class Reasons {
     }
   }
 
+  // Of each process the first call since the start of the window that launches a kernel after its
+  // end: a call of the name of those that launched the others, without an operation.
+  void find_next_launches() {
+    if (!trace_.window) return;
+    std::vector<bool> launches(trace_.names.size(), false), has_op(trace_.apis.size(), false);
+    for (size_t op = 0; op < trace_.ops.size(); ++op) {
+      if (trace_.ops.api[op] == kNone) continue;
+      const auto api = static_cast<size_t>(trace_.ops.api[op]);
+      has_op[api] = true;
+      const Category category = trace_.ops.category[op];
+      if (category == Category::kCompute || category == Category::kCommunication) {
+        launches[trace_.apis.name[api]] = true;
+      }
+    }
+    for (size_t api = 0; api < trace_.apis.size(); ++api) {
+      if (!launches[trace_.apis.name[api]] || has_op[api]) continue;
+      if (trace_.apis.start_ns[api] < trace_.window->start_ns) continue;
+      next_launch_.try_emplace(trace_.threads[trace_.apis.thread[api]].process,
+                               static_cast<Row>(api));
+    }
+  }
+
   // From the start of the gap until the launch.
   void add_late(Gap gap, int64_t launched_ns, Row thread, std::vector<Gap>& gaps) const {
     const IntervalSet none;
@@ -172,7 +219,7 @@ class Reasons {
 
   void add_part(Gap gap, std::vector<Gap>& gaps) const {
     if (gap.time.end_ns <= gap.time.start_ns) return;
-    gap.host = host_.main_deed_between(gap.previous, gap.next, gap.time);
+    gap.host = host_.main_deed_between(gap.previous, gap.next, gap.time, gap.launch);
     gaps.push_back(gap);
   }
 
@@ -181,6 +228,7 @@ class Reasons {
   int64_t latency_ns_;
   WaitCalls waits_;
   std::vector<Row> previous_in_queue_;
+  std::map<int32_t, Row> next_launch_;  // by process
 };
 
 // The operations of one GPU that take time, by start, and those that ended last so far.
@@ -223,7 +271,7 @@ std::vector<Gap> idle_gaps(const trace::Trace& trace, const HostTime& host, int6
         trace::unite(set_of(gpu, Category::kCopy), set_of(gpu, Category::kMemset));
     const size_t first_of_gpu = gaps.size();
     for (const Interval& gap : trace::subtract(copies, kernels)) {
-      gaps.push_back({gap, id, IdleReason::kCopy, kNone, kNone, {}});
+      gaps.push_back({gap, id, IdleReason::kCopy});
     }
     size_t next = 0;  // the first operation that starts at or after the end of the gap
     const IntervalSet work =
@@ -233,11 +281,15 @@ std::vector<Gap> idle_gaps(const trace::Trace& trace, const HostTime& host, int6
              trace.ops.start_ns[static_cast<size_t>(lane.ops[next])] < time.end_ns) {
         ++next;
       }
-      Gap gap{time, id, IdleReason::kEdge, kNone, kNone, {}};
+      Gap gap{time, id, IdleReason::kEdge};
       if (next > 0) gap.previous = lane.last_ended[next - 1];
       if (next < lane.ops.size()) gap.next = lane.ops[next];
       if (gap.previous != kNone && gap.next != kNone) {
         reasons.add(gap, gaps);
+      } else if (gap.next != kNone) {
+        reasons.add_first(gap, gaps);
+      } else if (gap.previous != kNone) {
+        reasons.add_last(gap, gaps);
       } else {
         gaps.push_back(gap);
       }

@@ -17,7 +17,7 @@ enum class IdleReason : uint8_t {
   kLaunchLatency,  // it began before, and the gap is short
   kDependency,     // it began before, and the queue was told to wait for another one
   kUnlinked,       // the launching call is not in the file
-  kEdge,           // before the first or after the last operation of a window
+  kEdge,           // of a window, and what comes next was launched before, or is not known
   kOther,          // it began before, and the file does not say why its operation did not
 };
 constexpr size_t kIdleReasons = 8;
@@ -29,6 +29,7 @@ struct Gap {
   IdleReason reason = IdleReason::kOther;
   trace::Row previous = trace::kNone;  // the operation whose end begins the gap
   trace::Row next = trace::kNone;      // the one whose start ends it; kNone for kCopy
+  trace::Row launch = trace::kNone;    // the call that launches the next one, if a window ends it
   // What the thread that launched `next` did most of the time: evidence for every reason, and for
   // kLaunchBound the cause. Only what the file has.
   HostDeed host;
