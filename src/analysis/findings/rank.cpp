@@ -19,9 +19,9 @@ struct Candidate {
   const Rule* rule = nullptr;
   Share at_stake;
   int64_t cost_ns = 0, largest_ns = -1;
-  double could_save_ns = 0;  // without regard to other rules
-  size_t traces = 0;
-  bool is_notable = false;
+  double could_save_ns = 0;       // without regard to other rules
+  std::vector<int64_t> costs_ns;  // of the traces that it is in
+  bool is_notable = false, is_of_job = false;
   std::string evidence;  // that of the trace where it costs most
 
   double saved() const { return cost_ns == 0 ? 0 : could_save_ns / static_cast<double>(cost_ns); }
@@ -40,6 +40,19 @@ std::string trace_text(std::span<const trace::Trace> traces, size_t number) {
                    [](const trace::Process& one) { return one.rank.has_value(); });
   if (with_rank != processes.end()) return fmt::format("rank {}", *with_rank->rank);
   return traces[number].path;
+}
+
+// That it is in other traces as well, so that the evidence is one example of several. A trace in
+// which it costs next to nothing is none.
+std::string more_traces_text(const Candidate& candidate) {
+  constexpr int64_t kHardly = 10;  // one part in so many of the largest
+  if (candidate.is_of_job) return "";
+  const auto others =
+      std::count_if(candidate.costs_ns.begin(), candidate.costs_ns.end(),
+                    [&](int64_t cost_ns) { return cost_ns >= candidate.largest_ns / kHardly; }) -
+      1;
+  if (others < 1) return "";
+  return fmt::format(" (and in {} more file{})", others, others == 1 ? "" : "s");
 }
 
 // Some findings have different advice for different causes.
@@ -63,13 +76,15 @@ std::vector<Candidate> candidates_of(std::span<const Claims> claims,
       for (const auto& [lane, set] : claim.at_stake) same->at_stake[{number, lane}] = set;
       same->cost_ns += cost_ns;
       same->could_save_ns += claim.saved * static_cast<double>(cost_ns);
-      ++same->traces;
+      same->costs_ns.push_back(cost_ns);
+      same->is_of_job = claim.is_of_job;
       same->is_notable |= claim.is_notable;
       if (cost_ns <= same->largest_ns) continue;
       same->largest_ns = cost_ns;
       same->rule = claim.rule;
-      same->evidence =
-          claims.size() == 1 ? claim.evidence : trace_text(traces, number) + ": " + claim.evidence;
+      same->evidence = claims.size() == 1 || claim.is_of_job
+                           ? claim.evidence
+                           : trace_text(traces, number) + ": " + claim.evidence;
     }
   }
   std::erase_if(candidates, [](const Candidate& one) { return one.cost_ns == 0; });
@@ -116,8 +131,7 @@ std::vector<Finding> ranked(std::span<const Claims> claims, int64_t wall_ns,
       best_ns = saving_ns;
       best = one;
     }
-    std::string evidence = std::move(best->evidence);
-    if (best->traces > 1) evidence += fmt::format(" (and in {} more files)", best->traces - 1);
+    std::string evidence = std::move(best->evidence) + more_traces_text(*best);
     findings.push_back({best->rule->id, best->rule->title, std::move(evidence), best->rule->advice,
                         best->cost_ns, static_cast<int64_t>(best_ns), wall_ns,
                         length_of(without(best->at_stake, taken)), longest_of(best->at_stake),

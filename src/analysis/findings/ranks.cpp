@@ -90,7 +90,7 @@ void claim(const Rule& rule, std::vector<Lanes> times, double saved, const std::
     for (const auto& [gpu, time] : gpus) wall_ns += time.extent.end_ns - time.extent.start_ns;
     const auto cost_ns = static_cast<double>(length_ns(times[i]));
     const bool is_notable = saved == 0 && cost_ns >= kNotable * static_cast<double>(wall_ns);
-    claims[i].push_back({&rule, std::move(times[i]), saved, text, is_notable});
+    claims[i].push_back({&rule, std::move(times[i]), saved, text, is_notable, true});
   }
 }
 

@@ -36,6 +36,7 @@ struct Claim {
   // Gets a line even where no rule says how to save it: the work that it is about takes most of the
   // time, whatever runs beside it, or a good part of it can be no figure.
   bool is_notable = false;
+  bool is_of_job = false;  // the evidence is about all traces together
 };
 using Claims = std::vector<Claim>;
 

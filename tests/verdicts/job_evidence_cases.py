@@ -1,0 +1,67 @@
+"""What check says of a job's files: of which rank a figure is."""
+from job import JobVerdict
+from trace import Trace
+
+LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+
+class JobEvidence(JobVerdict):
+    def job(self, before, compute=lambda rank, step: 1000, ranks=4, steps=20, loads=100):
+        """Steps of a loader of `loads` us, what `before(trace, at, rank, step)` adds to it, which returns when it
+        is over, a kernel and an all-reduce of 200 us."""
+        traces = [Trace(rank=rank, world=ranks, process=100 + rank) for rank in range(ranks)]
+        at = 1000
+        for step in range(steps):
+            begins = []
+            for rank, trace in enumerate(traces):
+                trace.range(LOADER, at, loads)
+                done = before(trace, at + loads, rank, step)
+                lasts = compute(rank, step)
+                trace.kernel("gemm", done + 10, lasts, launched=done + 2)
+                begins.append(done + 11 + lasts)
+            end = max(begins) + 200
+            for trace, begin in zip(traces, begins):
+                trace.collective("allreduce", begin, end - begin, range(ranks), launched=begin - lasts - 2)
+                trace.call("cudaDeviceSynchronize", begin, end - begin + 3)
+            at = end + 10
+        return traces
+
+    def evidence(self, finding, *traces):
+        said = [text for text in self.ask("check", *traces, options=["--least", "0"])["check_remarks"]
+                if text.startswith(f"{finding}: ")]
+        self.assertEqual(len(said), 1, said)
+        return said[0]
+
+    @staticmethod
+    def load(of, lasts=8000):
+        def before(trace, at, rank, _):
+            if rank != of:
+                return at
+            trace.range(LOADER, at, lasts)
+            return at + lasts
+        return before
+
+    def test_a_figure_of_the_whole_job_has_no_rank(self):
+        """Rank 1 is late; others wait, and the sentence is about all: it begins with the late rank."""
+        ranks = self.job(self.load(of=1))
+        said = self.evidence("straggler", *ranks)
+        self.assertRegex(said, "^straggler: rank 1 came last in 20 of 20 ")
+        self.assertNotIn("more file", said)
+
+    def test_transfers_of_all_ranks(self):
+        """20 sends and 20 receives in two files, of which rank 1's take longest."""
+        ranks = [Trace(rank=rank, world=2, process=100 + rank) for rank in (0, 1)]
+        for i in range(20):
+            ranks[0].collective("send", 1000 + 5000 * i, 300, [0, 1], group="pp")
+            ranks[1].collective("recv", 1000 + 5000 * i, 800, [0, 1], group="pp")
+        self.assertRegex(self.evidence("transfer-waits", *ranks), "^transfer-waits: 40 sends and receives take 22.0 ms")
+
+    def test_files_in_which_it_costs_nothing_are_not_counted(self):
+        """The loader takes 8.1 ms of each step on rank 1, and 0.1 on the others."""
+        said = self.evidence("data-loading", *self.job(self.load(of=1)))
+        self.assertRegex(said, "^data-loading: rank 1: ")
+        self.assertNotIn("more file", said)
+
+    def test_files_in_which_it_costs_as_much_are(self):
+        said = self.evidence("data-loading", *self.job(lambda trace, at, rank, step: at, loads=3000))
+        self.assertRegex(said, r"^data-loading: rank \d: .*\(and in 3 more files\)")
