@@ -1,5 +1,5 @@
-"""What check says of a job's files: of which rank a figure is."""
-from job import JobVerdict
+"""What check says of a job's files: of which rank a figure is, and what a late rank did."""
+from job import Job, JobVerdict
 from trace import Trace
 
 LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
@@ -31,6 +31,13 @@ class JobEvidence(JobVerdict):
                 if text.startswith(f"{finding}: ")]
         self.assertEqual(len(said), 1, said)
         return said[0]
+
+    def each_evidence(self, finding, ranks):
+        """Of the files of the ranks, and of all of them merged."""
+        path = self.folder / "job.rpd"
+        self.run_sonde("merge", *self.write(*ranks), "-o", path)
+        for traces in (ranks, [path]):
+            yield self.evidence(finding, *traces)
 
     @staticmethod
     def load(of, lasts=8000):
@@ -65,3 +72,36 @@ class JobEvidence(JobVerdict):
     def test_files_in_which_it_costs_as_much_are(self):
         said = self.evidence("data-loading", *self.job(lambda trace, at, rank, step: at, loads=3000))
         self.assertRegex(said, r"^data-loading: rank \d: .*\(and in 3 more files\)")
+
+    def test_a_late_rank_that_loads_data(self):
+        """It loads for 8 ms more than the others in each step."""
+        for said in self.each_evidence("straggler", self.job(self.load(of=1))):
+            self.assertIn("before these, data-loading takes 152 ms longer on it than on others", said)
+
+    def test_a_late_rank_that_logs(self):
+        """All load for 3 ms; rank 2 logs for 2 ms besides."""
+        def log(trace, at, rank, _):
+            if rank != 2:
+                return at
+            trace.python("logger.py(20): write_images", at, 2000)
+            return at + 2000
+        said = self.evidence("straggler", *self.job(log, loads=1100))
+        self.assertRegex(said, "before these, host-work takes .* ms longer on it than on others: .*write_images")
+
+    def test_a_late_rank_that_computes(self):
+        """All load for 3 ms; rank 2 computes for 2 ms more than the others."""
+        ranks = self.job(lambda trace, at, rank, step: at, compute=lambda rank, step: 3000 if rank == 2 else 1000,
+                         loads=3000)
+        for said in self.each_evidence("straggler", ranks):
+            self.assertIn("before these, its kernels run 38.0 ms longer than those of others", said)
+
+    def test_a_late_rank_of_which_nothing_is_known(self):
+        """Files of nothing but collectives: its GPU was idle, which rules out its kernels."""
+        job = Job([0, 0, 0])
+        for i in range(20):
+            t = 1000 + 9000 * i
+            job.collective([t, t, t + 5000], t + 5200, number=i)
+        for rank in job.ranks:
+            rank.events = [event for event in rank.events if event["cat"] == "kernel"]
+        self.assertIn("before these, idle-unexplained takes 95.0 ms longer on it than on others",
+                      self.evidence("straggler", *job.ranks))

@@ -123,7 +123,8 @@ void add_straggler(const Collectives& all, const Matched& matched,
   const std::string text =
       fmt::format("{} came last in {} of {} collectives of its group, {}; the others {}",
                   name_of(all.members[first.member]), first.last_in_group, first.in_group,
-                  lateness_text(first), waited_text(first));
+                  lateness_text(first), waited_text(first)) +
+      late_deed_text(all, matched, first, traces, claims);
   auto waits = waits_in(all, matched, claims.size(),
                         [&](const Instance& instance) { return instance.last == first.member; });
   claim(kStragglerRule, std::move(waits), 1.0, text, traces, claims);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/collectives/collectives.h"
 #include "analysis/findings/findings.h"
 #include "analysis/time/gpu_time.h"
 #include "analysis/time/idle_gaps.h"
@@ -100,6 +101,10 @@ int64_t add_balance_claims(const Evidence& evidence, Claims& claims);
 // ranks.cpp: which rank waits for which, over all traces.
 std::vector<const Rule*> rank_rules();
 void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> claims);
+// late_rank.cpp: what a late rank does longer than the others before its collectives, of what
+// claims say of hosts, and of kernels; "" where that explains less than half of its lateness.
+std::string late_deed_text(const Collectives& all, const Matched& matched, const Lateness& late,
+                           std::span<const trace::Trace> traces, std::span<const Claims> claims);
 // cpu.cpp: traces without device operations. Returns the threads' time that the
 // claims are about.
 std::vector<const Rule*> cpu_rules();
