@@ -105,3 +105,28 @@ class JobEvidence(JobVerdict):
             rank.events = [event for event in rank.events if event["cat"] == "kernel"]
         self.assertIn("before these, idle-unexplained takes 95.0 ms longer on it than on others",
                       self.evidence("straggler", *job.ranks))
+
+    def limit(self, ranks, options=()):
+        path = self.folder / "job.rpd"
+        self.run_sonde("merge", *self.write(*ranks), "-o", path)
+        return self.ask("steps", path, options=options)["steps_facts"]["data_loader_bound"]
+
+    def steps(self, *loads):
+        """Ranks whose loaders take so many us of each of 20 steps."""
+        ranks = self.job(lambda trace, at, rank, step: at + loads[rank] - 100, ranks=len(loads))
+        for trace in ranks:
+            for event in [event for event in trace.events if event["name"] == LOADER]:
+                event["dur"] = loads[trace.document["distributedInfo"]["rank"]]
+                trace.step(event["ts"] // 100, event["ts"], max(loads) + 1200)
+        return ranks
+
+    def test_one_slow_loader_is_the_limit_of_all(self):
+        """One of eight ranks loads for 8 ms of each step of 9.2 ms, the others for 0.1."""
+        said = self.limit(self.steps(*[8000 if rank == 4 else 100 for rank in range(8)]))
+        self.assertRegex(said, r"^yes, on rank 4: there it takes 8\d\.\d % of the steps, and in 8\d\.\d % the GPU ")
+
+    def test_all_loaders_are_the_limit(self):
+        self.assertRegex(self.limit(self.steps(3000, 3000, 3100, 2900)), r"^yes: it takes 6\d\.\d % of the steps")
+
+    def test_no_loader_is_the_limit(self):
+        self.assertRegex(self.limit(self.steps(50, 60, 90, 80)), r"^no: it takes \d\.\d % of the steps")

@@ -198,22 +198,55 @@ Value trend_of(std::span<const StepTime> times) {
   return percent_of(median_on_one_scale(times.last(third)) - first, first);
 }
 
-std::string data_verdict(std::span<const StepTime> times) {
+Value rank_of(const trace::Trace& trace, const trace::Step& step) {
+  if (step.process == kNone) return std::monostate{};
+  const auto& rank = trace.processes[static_cast<size_t>(step.process)].rank;
+  return rank ? Value(*rank) : Value();
+}
+
+// What data loading takes of the steps of one process, or of all.
+struct DataShare {
   int64_t whole_ns = 0, data_ns = 0, idle_ns = 0;
-  bool has_thread = false;
-  for (const StepTime& time : times) {
+  Value rank;
+
+  void add(const StepTime& time) {
     whole_ns += time.time_ns;
     data_ns += time.data_ns;
     idle_ns += time.data_idle_ns;
+  }
+  double share_of(int64_t part_ns) const {
+    return whole_ns == 0 ? 0 : 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns);
+  }
+  bool is_limit() const { return share_of(idle_ns) >= 100 * kLimitShare; }
+};
+
+// Ranks of a job wait for the slowest: where the loader is the limit of one, it is that of all.
+std::string data_verdict(const trace::Trace& trace, std::span<const StepTime> times) {
+  DataShare all;
+  std::map<int32_t, DataShare> by_process;
+  bool has_thread = false;
+  for (const StepTime& time : times) {
+    DataShare& own = by_process[time.step->process];
+    own.rank = rank_of(trace, *time.step);
+    own.add(time);
+    all.add(time);
     has_thread |= time.has_thread();
   }
-  if (!has_thread || data_ns == 0) return "not known: no data loader range in the steps";
-  const auto share = [&](int64_t part_ns) {
-    return 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns);
+  if (!has_thread || all.data_ns == 0) return "not known: no data loader range in the steps";
+  const auto text = [](const DataShare& one) {
+    return fmt::format("it takes {:.1f} % of the steps, and in {:.1f} % the GPU waits for it",
+                       one.share_of(one.data_ns), one.share_of(one.idle_ns));
   };
-  const bool is_limit = share(idle_ns) >= 100 * kLimitShare;
-  return fmt::format("{}: it takes {:.1f} % of the steps, and in {:.1f} % the GPU waits for it",
-                     is_limit ? "yes" : "no", share(data_ns), share(idle_ns));
+  const DataShare& worst =
+      std::max_element(by_process.begin(), by_process.end(), [](const auto& a, const auto& b) {
+        return a.second.share_of(a.second.idle_ns) < b.second.share_of(b.second.idle_ns);
+      })->second;
+  if (!worst.is_limit()) return "no: " + text(all);
+  if (worst.share_of(worst.idle_ns) < 2 * all.share_of(all.idle_ns)) return "yes: " + text(all);
+  const auto* rank = std::get_if<int64_t>(&worst.rank);
+  return fmt::format("yes, {}: there {}",
+                     rank == nullptr ? "in one process" : fmt::format("on rank {}", *rank),
+                     text(worst));
 }
 
 report::Chart chart_of(std::span<const StepTime> times) {
@@ -234,12 +267,6 @@ report::Chart chart_of(std::span<const StepTime> times) {
   return chart;
 }
 
-Value rank_of(const trace::Trace& trace, const trace::Step& step) {
-  if (step.process == kNone) return std::monostate{};
-  const auto& rank = trace.processes[static_cast<size_t>(step.process)].rank;
-  return rank ? Value(*rank) : Value();
-}
-
 // What was found of the steps beside their times.
 struct Facts {
   Batch batch;
@@ -258,8 +285,8 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
     section.add_fact({"trend_percentage", "Last third against the first", Kind::kPercent, trend});
   }
   if (trace.ops.size() != 0) {
-    section.add_fact(
-        {"data_loader_bound", "Is the data loader the limit?", Kind::kText, data_verdict(times)});
+    section.add_fact({"data_loader_bound", "Is the data loader the limit?", Kind::kText,
+                      data_verdict(trace, times)});
   }
   if (facts.utilisation) {
     section.add_fact({"mfu_percentage", "Model FLOP utilisation (MFU)", Kind::kPercent,
@@ -418,8 +445,8 @@ constexpr const char* kDefinition =
     "steps of every process are three or more, equally far apart, a remark says how far. Last "
     "third against the first compares the medians of both (ten steps or more), each time divided "
     "by the median of its process's steps.\n\n"
-    "The data loader is the limit if the GPUs of the process are idle for a tenth of the steps' "
-    "time or more while the step's thread loads data. A rate is the batch size over the median "
+    "The data loader is the limit if the GPUs of a process, of all or of one rank, are idle for a "
+    "tenth of the steps' time or more while the step's thread loads data. A rate is the batch size over the median "
     "step: --batch, else the first size of the input of the first convolution (images), or the "
     "number of indices that the first embedding looks up (tokens). Where the busiest GPU works on "
     "a step for more than 1.5 times as long as the host takes for it, both in the median, the host "
