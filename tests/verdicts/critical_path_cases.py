@@ -46,6 +46,21 @@ class CriticalPath(Verdict):
         found = self.path(trace)
         self.assertEqual((found["first"], found["second"]), (10 * 4915, 10 * 4950))
 
+    def test_two_processes_on_one_gpu_are_waited_for_by_their_own_calls(self):
+        """Two processes put ten kernels each into queues of one number, in turn, and wait: their kernels fill the
+        time, and neither call has work to do."""
+        first, second = RuntimeTrace(process=100), RuntimeTrace(process=200)
+        for i in range(5):
+            at = 7000 * i
+            for j in range(10):
+                first.kernel("gemm_a", at + 20 + 600 * j, 299, launched=at + 6 * j)
+                second.kernel("gemm_b", at + 320 + 600 * j, 299, launched=at + 6 * j + 2)
+            first.call("hipDeviceSynchronize", at + 70, at + 5722)
+            second.call("hipDeviceSynchronize", at + 71, at + 6022)
+        first.join(second)
+        found = self.path(first)
+        self.assertGreater(found["gemm_a"] + found["gemm_b"], 0.8 * sum(found.values()), found)
+
     def test_a_copy_in_a_stream_of_its_own_does_not(self):
         """The kernel runs in a non-blocking stream: the copy in the null stream begins at once, and
         the kernel is over long after it."""

@@ -320,12 +320,15 @@ class WaitFinder {
     const auto launched = [&](Row row) { return launched_ns_[static_cast<size_t>(row)]; };
     std::stable_sort(launches.begin(), launches.end(),
                      [&](Row a, Row b) { return launched(a) < launched(b); });
-    std::vector<Row> last(queues_.size(), kNone);  // by queue
+    // By queue and process: processes that share a GPU may have queues of one number.
+    std::map<std::pair<uint32_t, int32_t>, Row> last;
     auto next = launches.begin();
     for (const WaitForMany& wait : of_many_) {
       const auto call = static_cast<size_t>(wait.call);
       for (; next != launches.end() && launched(*next) < trace_.apis.start_ns[call]; ++next) {
-        note_launch(*next, last[trace_.ops.queue[static_cast<size_t>(*next)]]);
+        const auto op = static_cast<size_t>(*next);
+        const std::pair of(trace_.ops.queue[op], trace_.ops.process[op]);
+        note_launch(*next, last.try_emplace(of, kNone).first->second);
       }
       if (wait.is_guess) {
         guess_call(call);
