@@ -32,6 +32,14 @@ class Ranking(Verdict):
         self.assertEqual(found[0], "data-loading")
         self.assertNotIn("launch-bound", found)
 
+    def test_a_graph_in_place_of_its_kernels_is_no_kernel(self):
+        """A file of nsys has one row for each CUDA graph: no kernel of it is known, but how to record them is."""
+        trace = Trace()
+        for i in range(10):
+            trace.kernel("CUDA graph 3", 10 + 1000 * i, 900)
+        self.assert_first("one-kernel", trace)
+        self.assertIn("--cuda-graph-trace=node", self.text("check", trace))
+
     def test_a_kernel_that_could_be_twice_as_fast_saves_half(self):
         """One kernel of 6 ms, and 4 ms without work: the gap could be saved whole."""
         trace = Trace()

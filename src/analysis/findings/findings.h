@@ -35,7 +35,10 @@ struct Finding {
   }
   bool is_notable = false;  // Claim::is_notable
   // What took most of the time gets a line even if no rule says how to save it.
-  bool dominates() const { return own_ns > 0 && (is_notable || own_ns >= wall_ns - own_ns); }
+  bool dominates() const {
+    const int64_t least_ns = is_notable ? wall_ns / 10 : wall_ns - wall_ns / 2;
+    return own_ns > 0 && own_ns >= least_ns;
+  }
 };
 
 // The ids that there are.

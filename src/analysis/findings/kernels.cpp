@@ -21,6 +21,13 @@ constexpr Rule kKernelRule = {
     "the time of the kernel with the largest total, if it has a quarter of the time of all kernels "
     "that compute, without what runs beside other work",
     "half of the kernel's time, as if it were twice as fast, and at most what runs alone"};
+// The same where a file has whole graphs in place of their kernels.
+constexpr Rule kGraphRule = {
+    kKernelRule.id,
+    "One CUDA graph takes a good part of the time, and its kernels were not recorded",
+    "Record with nsys profile --cuda-graph-trace=node, which lists the kernels of graphs at some "
+    "cost, and ask again.",
+    kKernelRule.definition, kKernelRule.saving};
 constexpr Rule kFloatRule = {
     "float32-products",
     "Matrix products run in float32, without tensor cores",
@@ -105,7 +112,8 @@ void add_largest_kernel(const trace::Trace& trace, const OpGroups& kernels, Clai
   lanes = alone(trace, std::move(lanes), is_it);
   const auto alone_ns = static_cast<double>(std::max<int64_t>(1, length_ns(lanes)));
   claims.push_back(
-      {&kKernelRule, std::move(lanes), std::min(1.0, gain / alone_ns),
+      {name.starts_with("CUDA graph ") ? &kGraphRule : &kKernelRule, std::move(lanes),
+       std::min(1.0, gain / alone_ns),
        fmt::format("{}: {} call{}, {}, {:.1f} % of all kernels' time", short_name_of(name),
                    first.time.calls, first.time.calls == 1 ? "" : "s",
                    time_text(first.time.total_ns), share)});

@@ -4,6 +4,7 @@
 
 #include "analysis/findings/rules.h"
 #include "base/strings.h"
+#include "trace/steps.h"
 
 namespace sonde::analysis {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 using trace::Category;
 using trace::IntervalSet;
 
-constexpr const char* kHidden = "as much of it as there is computation with nothing else running";
+constexpr const char* kHidden =
+    "as much of it as there is computation with nothing else running, in each step where steps are known";
 
 constexpr Rule kCommunicationRule = {
     "exposed-communication", "Communication runs while no kernel computes",
@@ -73,15 +75,51 @@ Lanes without_kernels(const Evidence& evidence, Lanes lanes) {
   return lanes;
 }
 
-// The share of exposed time that computation which runs alone could hide.
-double part_to_hide(const Evidence& evidence, const Lanes& exposed) {
+// When the steps of a trace begin, those of the process with most: ranks of a job work on the same
+// ones.
+std::vector<int64_t> step_starts(const trace::Trace& trace) {
+  const auto found = trace::find_steps(trace, "");
+  std::map<int32_t, std::vector<int64_t>> starts;
+  if (found.ok()) {
+    for (const trace::Step& step : found->steps) {
+      starts[step.process].push_back(step.time.start_ns);
+    }
+  }
+  std::vector<int64_t> most;
+  for (auto& [process, list] : starts) {
+    if (list.size() > most.size()) most = std::move(list);
+  }
+  return most;
+}
+
+// How much of a normalised set lies before the first of these times, between each two of them, and
+// behind the last.
+std::vector<int64_t> lengths_between(const IntervalSet& set, std::span<const int64_t> times) {
+  std::vector<int64_t> lengths(times.size() + 1, 0);
+  size_t part = 0;
+  for (trace::Interval rest : set) {
+    while (part < times.size() && times[part] <= rest.start_ns) ++part;
+    for (; part < times.size() && times[part] < rest.end_ns; ++part) {
+      lengths[part] += times[part] - rest.start_ns;
+      rest.start_ns = times[part];
+    }
+    lengths[part] += rest.end_ns - rest.start_ns;
+  }
+  return lengths;
+}
+
+// The share of exposed time that computation which runs alone in the same step could hide.
+double part_to_hide(const Evidence& evidence, std::span<const int64_t> steps,
+                    const Lanes& exposed) {
   int64_t hidden_ns = 0;
   for (const auto& [id, set] : exposed) {
     IntervalSet alone = evidence.set_of(id, Category::kCompute);
     for (const Category other : {Category::kCommunication, Category::kCopy, Category::kMemset}) {
       alone = trace::subtract(alone, evidence.set_of(id, other));
     }
-    hidden_ns += std::min(trace::length_ns(alone), trace::length_ns(set));
+    const std::vector<int64_t> hiding = lengths_between(alone, steps);
+    const std::vector<int64_t> to_hide = lengths_between(set, steps);
+    for (size_t i = 0; i < hiding.size(); ++i) hidden_ns += std::min(hiding[i], to_hide[i]);
   }
   const int64_t exposed_ns = length_ns(exposed);
   return exposed_ns == 0 ? 0 : static_cast<double>(hidden_ns) / static_cast<double>(exposed_ns);
@@ -99,7 +137,7 @@ std::string fills_text(const Evidence& evidence, int64_t kind_ns, const char* ki
       100.0 * static_cast<double>(kind_ns) / static_cast<double>(evidence.all.total_ns));
 }
 
-void add_communication(const Evidence& evidence, Claims& claims) {
+void add_communication(const Evidence& evidence, std::span<const int64_t> steps, Claims& claims) {
   Lanes exposed;
   int64_t whole_ns = 0;
   for (const auto& [id, gpu] : evidence.gpus) {
@@ -111,7 +149,7 @@ void add_communication(const Evidence& evidence, Claims& claims) {
   const int64_t exposed_ns = length_ns(exposed);
   const double hidden =
       100 - 100.0 * static_cast<double>(exposed_ns) / static_cast<double>(whole_ns);
-  const double part = part_to_hide(evidence, exposed);
+  const double part = part_to_hide(evidence, steps, exposed);
   claims.push_back(
       {&kCommunicationRule, std::move(exposed), part,
        fmt::format("{} of {} of communication are not hidden behind computation ({:.1f} % are){}",
@@ -167,11 +205,11 @@ bool is_between_devices(const trace::Trace& trace, size_t op) {
   return !trace.apis.between_gpus.empty() && trace.apis.between_gpus[api] != 0;
 }
 
-void add_copies(const Evidence& evidence, Claims& claims) {
+void add_copies(const Evidence& evidence, std::span<const int64_t> steps, Claims& claims) {
   const trace::Trace& trace = evidence.trace;
   Exposed all = exposed_copies(evidence, [](size_t) { return true; });
   if (all.copies == 0) return;
-  const double part = part_to_hide(evidence, all.lanes);
+  const double part = part_to_hide(evidence, steps, all.lanes);
   int64_t whole_ns = 0;
   for (const auto& [id, gpu] : evidence.gpus) {
     whole_ns += trace::length_ns(
@@ -200,7 +238,7 @@ void add_copies(const Evidence& evidence, Claims& claims) {
   Exposed between =
       exposed_copies(evidence, [&](size_t op) { return is_between_devices(trace, op); });
   text = between.text();
-  const double part_of_peers = part_to_hide(evidence, between.lanes);
+  const double part_of_peers = part_to_hide(evidence, steps, between.lanes);
   claims.push_back({&kPeerCopiesRule, std::move(between.lanes), part_of_peers, std::move(text)});
   Exposed within = exposed_copies(evidence, [&](size_t op) {
     return is_of_devices(trace, op) && !is_between_devices(trace, op);
@@ -217,8 +255,9 @@ std::vector<const Rule*> work_rules() {
 }
 
 void add_work_claims(const Evidence& evidence, Claims& claims) {
-  add_communication(evidence, claims);
-  add_copies(evidence, claims);
+  const std::vector<int64_t> steps = step_starts(evidence.trace);
+  add_communication(evidence, steps, claims);
+  add_copies(evidence, steps, claims);
 }
 
 }  // namespace sonde::analysis
