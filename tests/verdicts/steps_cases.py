@@ -194,3 +194,41 @@ class Steps(Verdict):
         for begin, end, whole in (("17ms", "27ms", 0), ("57ms", "81ms", 2)):
             told = self.ask("check", trace, options=("--from", begin, "--to", end))["check_facts"]
             self.assertEqual(told.get("steps", 0), whole)
+
+
+class NoneIsSlow(Verdict):
+    """Where no step stands out, the text says so, and no more than that."""
+
+    def slow(self, lengths, ahead_us=None):
+        """The text of the slow steps: each has a kernel that fills it."""
+        trace, at = Trace(), 0
+        for i, length in enumerate(lengths):
+            trace.step(i, at, ahead_us or length)
+            trace.kernel("gemm", at + 10, length - 20, launched=at + 2)
+            at += length
+        text = self.text("steps", trace, options=("--limit", "1"))
+        return text[text.index("What was different"):].splitlines()[1]
+
+    def test_steps_that_alternate(self):
+        """Every second one takes four times as long."""
+        self.assertIn("No step stands out", self.slow([5000, 20_000] * 15))
+
+    def test_steps_that_take_longer_and_longer(self):
+        """From 10 to 20 ms."""
+        self.assertIn("longer and longer", self.slow([10_000 + 300 * i for i in range(34)]))
+        self.assertNotIn("longer and longer", self.slow([10_000] * 34))
+
+    def test_a_host_that_runs_ahead(self):
+        """Launching a step takes 1 ms and the GPU 10: the times of the steps say nothing."""
+        self.assertIn("runs ahead", self.slow([10_000] * 10, ahead_us=1000))
+
+    def test_steps_told_by_kernels_name_the_idle_gpu(self):
+        """No marker tells the steps, 4 kernels repeat; before the 12th round the GPU idles for 200 ms."""
+        trace, at = Trace(), 0
+        for i in range(20):
+            at += 200_000 if i == 12 else 0
+            for part in range(4):
+                trace.kernel(f"kernel{part}", at + 10 + 1000 * part, 990, launched=at + part)
+            at += 4000
+        rows = self.ask("steps", trace)["slow"]
+        self.assertEqual([row["difference"] for row in rows], ["the GPU idle; sonde idle shows why"])

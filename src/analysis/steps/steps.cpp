@@ -154,7 +154,7 @@ std::string difference(const trace::Trace& trace, const Names& names, const Step
   }
   if (host.second >= least_ns) return text(host);
   if (device.second >= least_ns) return "on the GPU " + text(device);
-  return "nothing recorded";
+  return slow.has_thread() ? "nothing recorded" : "the GPU idle; sonde idle shows why";
 }
 
 // Sorts the steps of all processes together, so that the last steps of each come last; equal ones
@@ -341,13 +341,26 @@ report::Section steps_section(const trace::Trace& trace, std::span<const StepTim
   return section;
 }
 
+std::string why_none_is_slow(std::span<const StepTime> times) {
+  constexpr double kTrend = 10;  // percent
+  if (times.size() < kFewSteps) return "Too few steps to tell which are slow.";
+  if (std::any_of(times.begin(), times.end(), [](auto& time) { return time.is_ahead; })) {
+    return "Not told: the host runs ahead.";
+  }
+  const Value trend = trend_of(times);
+  const auto* percentage = std::get_if<double>(&trend);
+  if (percentage != nullptr && *percentage >= kTrend) {
+    return "No step stands out, but they take longer and longer: see the last third above.";
+  }
+  return "No step stands out: none is further above the median than steps usually are.";
+}
+
 report::Section slow_section(const trace::Trace& trace, const Names& names,
                              std::span<const StepTime> times) {
   report::Section section{.key = "slow", .title = "What was different in the slow steps"};
   section.table.add_columns(
       {text("step", "Step"), time("more_ns", "More than usual"), text("difference", "Most of it")});
-  section.empty_text = times.size() < kFewSteps ? "Too few steps to tell which are slow."
-                                                : "No step is slower than the others.";
+  section.empty_text = why_none_is_slow(times);
   for (const StepTime& time : times) {
     if (!time.is_slow) continue;
     const int64_t more_ns = time.time_ns - time.usual_ns;
