@@ -41,3 +41,48 @@ class Compiling(Verdict):
             with self.subTest(name):
                 self.assert_first(finding, self.loop((kind, name)))
                 self.assert_not_found("code-loading", self.loop((kind, name)))
+
+
+class Operators(Verdict):
+    def loop(self, operators, lasts, gap=30_000, within=1):
+        """20 kernels of 10 ms, whose end the program awaits; then it is in operators of `lasts` us for `gap` us."""
+        trace = Trace()
+        for i in range(20):
+            at = i * (gap + 10_100)
+            trace.kernel("gemm", at + 10, 10_000, launched=at)
+            trace.call("cudaStreamSynchronize", at + 5, 10_010)
+            for number, begin in enumerate(range(0, gap, lasts)):
+                name = operators[number % len(operators)]
+                for depth in range(within):
+                    trace.operator(name, at + 10_020 + begin + depth, lasts - 0.1 - 2 * depth)
+        return trace
+
+    def test_operators_on_the_host_are_no_launches(self):
+        """30 ms of sorting on the CPU, 300 us a call, or of three operators of 100 us, or of such that call others."""
+        for trace, evidence in (
+                (self.loop(["aten::sort"], 300), "30.0 ms of it in aten::sort."),
+                (self.loop(["aten::sort", "aten::index", "aten::cumsum"], 100),
+                 "30.0 ms of it in aten::sort and similar calls"),
+                (self.loop(["aten::softmax"], 300, within=3), "30.0 ms of it in aten::softmax.")):
+            with self.subTest(evidence):
+                self.assert_first("host-work", trace)
+                self.assert_not_found("launch-bound", trace)
+                told = self.ask("check", trace)["check_remarks"][0]
+                self.assertIn(evidence, told)
+                self.assertIn("are on the CPU", told)
+
+    def test_operators_that_only_prepare_launches(self):
+        """3,000 views of 10 us; and 2 ms of 40 us each, which launch work that the file does not have."""
+        for trace in (self.loop(["aten::view"], 10), self.loop(["aten::mul", "aten::add"], 40, gap=2000)):
+            self.assertIn("launch-bound", self.findings(trace))
+            self.assert_not_found("host-work", trace)
+
+    def test_an_operator_that_launches_at_its_end(self):
+        """Each of 50 steps is one operator, which needs 400 us until it launches 300 us of work."""
+        trace = Trace()
+        for i in range(50):
+            trace.operator("aten::_foreach_add_", 1000 * i, 410)
+            trace.kernel("multi_tensor", 1000 * i + 405, 300, launched=1000 * i + 400)
+            trace.call("cudaStreamSynchronize", 1000 * i + 420, 290)
+        self.assert_not_found("host-work", trace)
+        self.assertIn("launch-bound", self.findings(trace))

@@ -113,21 +113,23 @@ constexpr Rule kMemoryRule = {
 constexpr Rule kHostRule = {
     "host-work", "GPUs are idle while the program works on the host",
     "Make the function that the evidence names faster, do it before the loop, or let another "
-    "thread, process or the GPU do its work. sonde idle lists the gaps, sonde stacks where the time "
-    "goes.",
+    "thread, process or the GPU do its work: the tensors of an operator that launches nothing are "
+    "on the CPU. sonde idle lists the gaps, sonde stacks where the time goes.",
     "gaps with reason launch-bound in sonde idle, at least half of which is one Python function, "
     "if they last 1 ms or more, or one operator or runtime function, if it runs for 0.5 ms or more "
-    "without interruption",
+    "without interruption, or operators that launch nothing and take 50 us or more each, if they "
+    "take 0.5 ms or more together",
     "all of it"};
 constexpr Rule kBlockedRule = {
     "host-blocked",
     "GPUs are idle while the program waits for input, another thread or process, or a timer",
     "If it waits for requests, there is nothing to speed up: send more of them, or let more "
     "programs share the GPU. Otherwise look at what holds up the thread or process that it waits "
-    "for. sonde idle lists the gaps, sonde stacks shows what other threads do.",
+    "for; in a collective of the host (gloo, MPI), at the rank that comes late. sonde idle lists the "
+    "gaps, sonde stacks shows what other threads do, sonde collectives who waited for whom.",
     "gaps of 1 ms or more with reason launch-bound in sonde idle, for at least half of which the "
-    "launching thread is blocked: in select, poll, accept, recv, sleep, or waits for locks, "
-    "conditions, queues, threads and processes",
+    "launching thread is blocked: in select, poll, accept, recv, sleep, collectives and transfers of "
+    "gloo and MPI, or waits for locks, conditions, queues, threads and processes",
     "all of it"};
 constexpr Rule kUnknownRule = {
     "host-unknown",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "analysis/own_copies.h"
 #include "analysis/time/gpu_time.h"
@@ -208,12 +209,40 @@ HostDeed HostTime::function_of_half(Row launch, Interval time) const {
   return least;
 }
 
+HostDeed HostTime::operators_of_half(Row launch, Interval time) const {
+  constexpr int64_t kComputesNs = 50'000;  // what only prepares a launch is faster
+  std::set<Row> inside;                    // of those that count
+  std::map<trace::NameId, int64_t> times;
+  HostDeed all{.work = HostWork::kOperator};
+  int64_t most_ns = 0;
+  for (const auto& [row, time_ns] : times_before(launch, time)) {
+    const auto api = static_cast<size_t>(row);
+    const bool is_inside = inside.contains(parent_[api]);
+    const bool computes = work_[api] == HostWork::kOperator && time_ns >= kComputesNs;
+    if (is_inside || computes) inside.insert(row);
+    if (is_inside || !computes) continue;
+    int64_t& of_label = times[trace_.apis.label[api]];
+    of_label += time_ns;
+    all.time_ns += time_ns;
+    if (of_label <= most_ns) continue;
+    most_ns = of_label;
+    all.label = trace_.apis.label[api];
+  }
+  if (all.time_ns < (time.end_ns - time.start_ns) / 2) return {};
+  all.longest_ns = all.time_ns;
+  all.with_others = times.size() > 1;
+  return all;
+}
+
 HostDeed HostTime::main_deed_between(Row first, Row second, Interval time, Row launch) const {
   if (launch == kNone) launch = launch_of(second);
   const HostDeed longest = longest_of(deeds_between(first, second, time, launch));
-  if (launch == kNone || longest.time_ns >= (time.end_ns - time.start_ns) / 2) return longest;
-  const HostDeed around = function_of_half(launch, time);
-  return around.time_ns != 0 ? around : longest;
+  const bool is_half = longest.time_ns >= (time.end_ns - time.start_ns) / 2;
+  if (launch == kNone || (is_half && longest.work != HostWork::kOperator)) return longest;
+  const HostDeed around = is_half ? HostDeed() : function_of_half(launch, time);
+  if (around.time_ns != 0) return around;
+  const HostDeed computing = operators_of_half(launch, time);
+  return computing.time_ns != 0 ? computing : longest;
 }
 
 }  // namespace sonde::analysis

@@ -17,7 +17,7 @@ struct HostDeed {
   trace::HostWork work = trace::HostWork::kNothing;
   trace::NameId label = 0;  // of the call; that of "" if there was none
   int64_t time_ns = 0;
-  int64_t longest_ns = 0;    // without an interruption by another call
+  int64_t longest_ns = 0;    // without an interruption by another call; all, if operators compute
   bool with_others = false;  // of several calls with this purpose; `label` is the longest's
 };
 
@@ -42,7 +42,9 @@ class HostTime {
   // The longest of these. Calls that share a purpose, such as freeing and allocating, count as one.
   // If that is less than half of the time, the function of Python in which the launching thread
   // was for half of it or more, with all that it called; of several the one that it was in least.
-  // A function that goes on until the launch does not count: it is the loop around all this.
+  // A function that goes on until the launch does not count: it is the loop around all this. Where
+  // there is none, or the longest are operators, all operators that compute on the host count as
+  // one, if they take half of the time: each takes 50 us or more, and ends before the launch.
   HostDeed main_deed_between(trace::Row first, trace::Row second, trace::Interval time,
                              trace::Row launch = trace::kNone) const;
   const WorkLaunchers& launchers() const { return launchers_; }
@@ -58,6 +60,7 @@ class HostTime {
   HostDeed longest_of(const std::vector<HostDeed>& all) const;
   std::map<trace::Row, int64_t> times_before(trace::Row launch, trace::Interval time) const;
   HostDeed function_of_half(trace::Row launch, trace::Interval time) const;
+  HostDeed operators_of_half(trace::Row launch, trace::Interval time) const;
   void find_purposes();
   void find_waits();
   bool is_of_process(trace::Row thread, trace::Row of) const;
