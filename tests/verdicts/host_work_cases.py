@@ -63,19 +63,27 @@ class Operators(Verdict):
                 (self.loop(["aten::sort"], 300), "30.0 ms of it in aten::sort."),
                 (self.loop(["aten::sort", "aten::index", "aten::cumsum"], 100),
                  "30.0 ms of it in aten::sort and similar calls"),
-                (self.loop(["aten::softmax"], 300, within=3), "30.0 ms of it in aten::softmax.")):
+                (self.loop(["aten::softmax"], 300, within=3), "29.6 ms of it in aten::softmax.")):
             with self.subTest(evidence):
                 self.assert_first("host-work", trace)
                 self.assert_not_found("launch-bound", trace)
                 told = self.ask("check", trace)["check_remarks"][0]
                 self.assertIn(evidence, told)
-                self.assertIn("are on the CPU", told)
+                self.assertIn("may be on the CPU", told)
 
     def test_operators_that_only_prepare_launches(self):
         """3,000 views of 10 us; and 2 ms of 40 us each, which launch work that the file does not have."""
         for trace in (self.loop(["aten::view"], 10), self.loop(["aten::mul", "aten::add"], 40, gap=2000)):
             self.assertIn("launch-bound", self.findings(trace))
             self.assert_not_found("host-work", trace)
+
+    def test_an_operator_that_makes_views(self):
+        """It takes 30 ms, for 3,000 views of tensors of the GPU."""
+        trace = self.loop(["aten::narrow"], 10)
+        for i in range(20):
+            trace.operator("aten::unflatten_dense_tensors", i * 40_100 + 10_019, 30_005)
+        self.assertIn("launch-bound", self.findings(trace))
+        self.assert_not_found("host-work", trace)
 
     def test_an_operator_that_launches_at_its_end(self):
         """Each of 50 steps is one operator, which needs 400 us until it launches 300 us of work."""

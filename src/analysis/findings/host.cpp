@@ -113,12 +113,12 @@ constexpr Rule kMemoryRule = {
 constexpr Rule kHostRule = {
     "host-work", "GPUs are idle while the program works on the host",
     "Make the function that the evidence names faster, do it before the loop, or let another "
-    "thread, process or the GPU do its work: the tensors of an operator that launches nothing are "
-    "on the CPU. sonde idle lists the gaps, sonde stacks where the time goes.",
+    "thread, process or the GPU do its work: the tensors of an operator that launches nothing may "
+    "be on the CPU. sonde idle lists the gaps, sonde stacks where the time goes.",
     "gaps with reason launch-bound in sonde idle, at least half of which is one Python function, "
     "if they last 1 ms or more, or one operator or runtime function, if it runs for 0.5 ms or more "
-    "without interruption, or operators that launch nothing and take 50 us or more each, if they "
-    "take 0.5 ms or more together",
+    "without interruption, or operators that launch nothing and run for 50 us or more without "
+    "interruption, if these times are 0.5 ms or more together",
     "all of it"};
 constexpr Rule kBlockedRule = {
     "host-blocked",

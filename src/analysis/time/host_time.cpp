@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "analysis/own_copies.h"
 #include "analysis/time/gpu_time.h"
@@ -70,11 +69,15 @@ void HostTime::find_waits() {
   }
 }
 
+std::vector<HostTime::Part>::const_iterator HostTime::first_part_after(
+    const std::vector<Part>& parts, int64_t time_ns) {
+  return std::partition_point(parts.begin(), parts.end(),
+                              [&](const Part& one) { return one.time.end_ns <= time_ns; });
+}
+
 std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
   const std::vector<Part>& parts = parts_[thread];
-  auto part = std::partition_point(parts.begin(), parts.end(), [&](const Part& one) {
-    return one.time.end_ns <= time.start_ns;
-  });
+  auto part = first_part_after(parts, time.start_ns);
   std::map<std::pair<trace::NameId, HostWork>, HostDeed> deeds;
   int64_t rest_ns = time.end_ns - time.start_ns;
   for (; part != parts.end() && part->time.start_ns < time.end_ns; ++part) {
@@ -167,9 +170,7 @@ std::map<Row, int64_t> HostTime::times_before(Row launch, Interval time) const {
   const trace::Apis& apis = trace_.apis;
   const auto at = static_cast<size_t>(launch);
   const std::vector<Part>& parts = parts_[apis.thread[at]];
-  auto part = std::partition_point(parts.begin(), parts.end(), [&](const Part& one) {
-    return one.time.end_ns <= time.start_ns;
-  });
+  auto part = first_part_after(parts, time.start_ns);
   std::map<Row, int64_t> times;
   for (; part != parts.end() && part->time.start_ns < time.end_ns; ++part) {
     times[part->api] +=
@@ -210,23 +211,24 @@ HostDeed HostTime::function_of_half(Row launch, Interval time) const {
 }
 
 HostDeed HostTime::operators_of_half(Row launch, Interval time) const {
-  constexpr int64_t kComputesNs = 50'000;  // what only prepares a launch is faster
-  std::set<Row> inside;                    // of those that count
+  constexpr int64_t kComputesNs = 50'000;  // what only prepares a launch, or makes views, is faster
+  const trace::Apis& apis = trace_.apis;
   std::map<trace::NameId, int64_t> times;
   HostDeed all{.work = HostWork::kOperator};
   int64_t most_ns = 0;
-  for (const auto& [row, time_ns] : times_before(launch, time)) {
-    const auto api = static_cast<size_t>(row);
-    const bool is_inside = inside.contains(parent_[api]);
-    const bool computes = work_[api] == HostWork::kOperator && time_ns >= kComputesNs;
-    if (is_inside || computes) inside.insert(row);
-    if (is_inside || !computes) continue;
-    int64_t& of_label = times[trace_.apis.label[api]];
-    of_label += time_ns;
-    all.time_ns += time_ns;
-    if (of_label <= most_ns) continue;
-    most_ns = of_label;
-    all.label = trace_.apis.label[api];
+  const std::vector<Part>& parts = parts_[apis.thread[static_cast<size_t>(launch)]];
+  for (auto part = first_part_after(parts, time.start_ns);
+       part != parts.end() && part->time.start_ns < time.end_ns; ++part) {
+    const auto api = static_cast<size_t>(part->api);
+    const int64_t length_ns =
+        std::min(part->time.end_ns, time.end_ns) - std::max(part->time.start_ns, time.start_ns);
+    if (work_[api] != HostWork::kOperator || length_ns < kComputesNs) continue;
+    if (apis.end_ns[api] >= apis.end_ns[static_cast<size_t>(launch)]) continue;
+    const int64_t of_label_ns = times[apis.label[api]] += length_ns;
+    all.time_ns += length_ns;
+    if (of_label_ns <= most_ns) continue;
+    most_ns = of_label_ns;
+    all.label = apis.label[api];
   }
   if (all.time_ns < (time.end_ns - time.start_ns) / 2) return {};
   all.longest_ns = all.time_ns;

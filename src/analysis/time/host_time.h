@@ -44,7 +44,8 @@ class HostTime {
   // was for half of it or more, with all that it called; of several the one that it was in least.
   // A function that goes on until the launch does not count: it is the loop around all this. Where
   // there is none, or the longest are operators, all operators that compute on the host count as
-  // one, if they take half of the time: each takes 50 us or more, and ends before the launch.
+  // one, if they take half of the time: they run for 50 us or more without an interruption, and end
+  // before the launch.
   HostDeed main_deed_between(trace::Row first, trace::Row second, trace::Interval time,
                              trace::Row launch = trace::kNone) const;
   const WorkLaunchers& launchers() const { return launchers_; }
@@ -56,6 +57,8 @@ class HostTime {
     trace::Interval time;
     trace::Row api;
   };
+  static std::vector<Part>::const_iterator first_part_after(const std::vector<Part>& parts,
+                                                            int64_t time_ns);
   trace::Row launch_of(trace::Row op) const;
   HostDeed longest_of(const std::vector<HostDeed>& all) const;
   std::map<trace::Row, int64_t> times_before(trace::Row launch, trace::Interval time) const;
