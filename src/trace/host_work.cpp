@@ -56,6 +56,18 @@ bool is_blocking_call(std::string_view name) {
              : std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls);
 }
 
+// Collectives and transfers of the host, which wait for other ranks: PyTorch's gloo:all_reduce, and
+// MPI's calls but for those that return at once (MPI_Iallreduce) and for those about files.
+bool waits_for_ranks(std::string_view name) {
+  if (starts_with_any(name, {"gloo:", "mpi:", "ucc:"})) return true;
+  if (!name.starts_with("MPI_")) return false;
+  const std::string_view call = name.substr(4);
+  return call != "Reduce_local" &&
+         starts_with_any(call, {"Allreduce", "Allgather", "Alltoall", "Barrier", "Bcast", "Reduce",
+                                "Gather", "Scatter", "Scan", "Exscan", "Neighbor_", "Wait", "Probe",
+                                "Recv", "Send", "Ssend"});
+}
+
 // Python's names: functions of its own, "<built-in method acquire of _thread.lock object at
 // 0x7f...>", and of its library where those are not recorded, "/usr/lib/python3.11/queue.py(154):
 // get".
@@ -182,6 +194,7 @@ bool is_collector(std::string_view name) {
 HostWork host_work_of(ApiKind kind, std::string_view name) {
   if (is_data_loader(name)) return HostWork::kDataLoading;
   if (is_collector(name)) return HostWork::kCollection;
+  if (waits_for_ranks(name)) return HostWork::kBlocked;
   switch (kind) {
     case ApiKind::kRuntime:
       return work_of_call(name);

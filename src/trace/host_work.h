@@ -18,7 +18,7 @@ enum class HostWork : uint8_t {
   kFree,         // of memory of a device, which waits for it as well
   kAllocation,
   kWaiting,  // a call that waits for a device
-  kBlocked,  // for input, another thread or process, or a timer: a call or a frame of Python
+  kBlocked,  // for input, another thread, process or rank, or a timer: a call or a frame of Python
   kCall,     // any other call of a runtime
   kOperator,
   kPython,

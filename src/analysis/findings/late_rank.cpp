@@ -15,18 +15,22 @@ using Times = std::map<std::pair<size_t, int64_t>, trace::IntervalSet>;
 
 // From the end of a member's collective to the start of the group's next one, to which `late` alone
 // came last. By member.
-std::map<size_t, Times> times_before(const Collectives& all, const Matched& matched, size_t late) {
+std::map<size_t, Times> times_before(const Collectives& all, const Matched& matched, size_t late,
+                                     std::span<const trace::Trace> traces) {
   std::set<size_t> wanted;  // of Collectives::list
   for (const Instance& instance : matched.instances) {
     if (instance.last == late) wanted.insert(instance.parts.begin(), instance.parts.end());
   }
   std::map<std::pair<size_t, std::string>, int64_t> left_ns;
   std::map<size_t, Times> times;
+  WaitingGpus gpus(traces);
   for (size_t i = 0; i < all.list.size(); ++i) {  // by member and start
     const Collective& one = all.list[i];
     const auto [left, is_first] = left_ns.try_emplace({one.member, one.group}, one.end_ns);
     if (wanted.contains(i) && !is_first && left->second < one.start_ns) {
-      times[one.member][{one.file, one.gpu}].push_back({left->second, one.start_ns});
+      for (const int64_t gpu : gpus.of(one)) {
+        times[one.member][{one.file, gpu}].push_back({left->second, one.start_ns});
+      }
     }
     left->second = std::max(left->second, one.end_ns);
   }
@@ -67,7 +71,7 @@ bool is_alone(const Collectives& all, const Member& member) {
 
 std::string late_deed_text(const Collectives& all, const Matched& matched, const Lateness& late,
                            std::span<const trace::Trace> traces, std::span<const Claims> claims) {
-  const std::map<size_t, Times> times = times_before(all, matched, late.member);
+  const std::map<size_t, Times> times = times_before(all, matched, late.member, traces);
   const Rule* why = nullptr;
   int64_t most_ns = 0;
   for (const Rule* rule : host_rules()) {

@@ -16,7 +16,8 @@ constexpr Rule kStragglerRule = {
     "Ranks wait in collectives for one that comes late",
     "Look at what the late rank does before the collective: its share of the data, its host, its "
     "clocks. sonde ranks compares them, sonde collectives shows who waited for whom.",
-    "the time that ranks waited in collectives without computing, for one rank that came last, "
+    "the time that ranks waited in collectives without computing (of processes that have none on a "
+    "GPU, in those of gloo and MPI), for one rank that came last, "
     "alone and by more than the uncertainty of the clocks, in 60 % of the collectives of one of "
     "its groups, or that caused most of the waiting of one, by more than chance explains; it must "
     "not wait as long for others itself, nor may it have done so in collectives that are not "
@@ -67,7 +68,7 @@ constexpr Rule kMissingRule = {
     "not known",
     true};
 
-// Host collectives (gloo, MPI) take no GPU time.
+// Sends of the host, and its transfers, take no GPU time.
 void extend_lane(Lanes& lanes, int64_t gpu, trace::Interval time) {
   if (gpu != trace::kNone && time.start_ns < time.end_ns) lanes[gpu].push_back(time);
 }
@@ -83,8 +84,8 @@ void claim(const Rule& rule, std::vector<Lanes> times, double saved, const std::
       trace::normalise(set);
       const auto found = gpus.find(gpu);
       if (found == gpus.end()) continue;
-      set =
-          trace::subtract(set, found->second.sets[static_cast<size_t>(trace::Category::kCompute)]);
+      set = trace::subtract(trace::clip(set, found->second.extent),
+                            found->second.sets[static_cast<size_t>(trace::Category::kCompute)]);
     }
     int64_t wall_ns = 0;
     for (const auto& [gpu, time] : gpus) wall_ns += time.extent.end_ns - time.extent.start_ns;
@@ -96,15 +97,18 @@ void claim(const Rule& rule, std::vector<Lanes> times, double saved, const std::
 
 // When ranks waited in those collectives that `wanted` takes, by file.
 template <typename Wanted>
-std::vector<Lanes> waits_in(const Collectives& all, const Matched& matched, size_t files,
-                            Wanted wanted) {
-  std::vector<Lanes> waits(files);
+std::vector<Lanes> waits_in(const Collectives& all, const Matched& matched,
+                            std::span<const trace::Trace> traces, Wanted wanted) {
+  std::vector<Lanes> waits(traces.size());
+  WaitingGpus gpus(traces);
   for (const Instance& instance : matched.instances) {
     if (!instance.is_compared || !wanted(instance)) continue;
     for (size_t i = 0; i < instance.parts.size(); ++i) {
       const Collective& one = all.list[instance.parts[i]];
       const int64_t waited_ns = std::min(one.duration_ns(), instance.waited_ns[i]);
-      extend_lane(waits[one.file], one.gpu, {one.start_ns, one.start_ns + waited_ns});
+      for (const int64_t gpu : gpus.of(one)) {
+        extend_lane(waits[one.file], gpu, {one.start_ns, one.start_ns + waited_ns});
+      }
     }
   }
   return waits;
@@ -125,7 +129,7 @@ void add_straggler(const Collectives& all, const Matched& matched,
                   name_of(all.members[first.member]), first.last_in_group, first.in_group,
                   lateness_text(first), waited_text(first)) +
       late_deed_text(all, matched, first, traces, claims);
-  auto waits = waits_in(all, matched, claims.size(),
+  auto waits = waits_in(all, matched, traces,
                         [&](const Instance& instance) { return instance.last == first.member; });
   claim(kStragglerRule, std::move(waits), 1.0, text, traces, claims);
 }
@@ -156,7 +160,7 @@ void add_waits(const Collectives& all, const Matched& matched, std::span<const t
                         time_text(longest->late_ns)) +
             causes_text(all, matched, *longest);
   }
-  claim(kWaitsRule, waits_in(all, matched, claims.size(), is_other), 1.0, text, traces, claims);
+  claim(kWaitsRule, waits_in(all, matched, traces, is_other), 1.0, text, traces, claims);
 }
 
 void add_slow(const Collectives& all, const Matched& matched, std::span<const trace::Trace> traces,
@@ -271,6 +275,22 @@ void add_missing(const Collectives& all, const Matched& matched,
 }
 
 }  // namespace
+
+const std::vector<int64_t>& WaitingGpus::of(const Collective& one) {
+  if (one.gpu != trace::kNone) {
+    return of_gpu_.try_emplace({one.file, one.gpu}, std::vector<int64_t>{one.gpu}).first->second;
+  }
+  const auto [entry, is_new] =
+      of_process_.try_emplace({one.file, one.process}, std::vector<int64_t>());
+  if (!is_new) return entry->second;
+  std::set<int64_t> gpus;
+  const trace::Ops& ops = traces_[one.file].ops;
+  for (size_t op = 0; op < ops.size(); ++op) {
+    if (ops.process[op] == one.process) gpus.insert(ops.gpu[op]);
+  }
+  entry->second.assign(gpus.begin(), gpus.end());
+  return entry->second;
+}
 
 std::vector<const Rule*> rank_rules() {
   return {&kStragglerRule, &kWaitsRule, &kSlowRule, &kTransferRule, &kMissingRule};

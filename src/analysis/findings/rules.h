@@ -98,6 +98,18 @@ void add_counter_claims(const Evidence& evidence, Claims& claims);
 // that is before the first or after the last operation of its GPU.
 std::vector<const Rule*> balance_rules();
 int64_t add_balance_claims(const Evidence& evidence, Claims& claims);
+// The GPUs that stand still while a collective waits: its own, or those of the process whose host
+// calls it.
+class WaitingGpus {
+ public:
+  explicit WaitingGpus(std::span<const trace::Trace> traces) : traces_(traces) {}
+  const std::vector<int64_t>& of(const Collective& one);
+
+ private:
+  std::span<const trace::Trace> traces_;
+  std::map<std::pair<size_t, int64_t>, std::vector<int64_t>> of_gpu_, of_process_;  // by file
+};
+
 // ranks.cpp: which rank waits for which, over all traces.
 std::vector<const Rule*> rank_rules();
 void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> claims);
