@@ -92,3 +92,24 @@ class LateShare(JobVerdict):
             job.collective([t, t + 10], t + 60, [0, 1], number=i, group="small")
             job.collective([t + 1000 + late, t + 1000], t + late + 1100, [1, 2], number=i, group="large")
         self.assert_straggler(job, "rank 1 comes last in 20 of 40 collectives of its group 'large.*, 5.00 ms late")
+
+    def assert_waits(self, delays, said):
+        self.assertIn(said, self.remarks(*self.late_in(delays, 8).ranks))
+
+    def test_a_slow_node(self):
+        """Ranks 4 to 7 are 3 ms late each time, one of them in turns by 70 us more, which is no reason for 12 ms of
+        waiting."""
+        for more in (70, 0):
+            with self.subTest(more=more):
+                self.assert_waits([{rank: 3000 + more * (i % 4 == rank - 4) for rank in range(4, 8)} for i in range(20)],
+                                  "for ranks 4, 5, 6, 7, which came 3.00 ms after the others")
+
+    def test_one_rank_in_front(self):
+        """All but rank 2 are 3 ms late."""
+        self.assert_waits(20 * [{rank: 3000 for rank in range(8) if rank != 2}],
+                          "for all but rank 2, which came 3.00 ms before them")
+
+    def test_one_after_the_other(self):
+        """Each rank comes 1 ms after another, in turns."""
+        self.assert_waits([{rank: 1000 * ((rank + i) % 8) for rank in range(8)} for i in range(24)],
+                          "to which they came one after the other within 7.00 ms")

@@ -134,6 +134,54 @@ void add_straggler(const Collectives& all, const Matched& matched,
   claim(kStragglerRule, std::move(waits), 1.0, text, traces, claims);
 }
 
+std::string names_text(const Collectives& all, std::span<const size_t> parts) {
+  constexpr size_t kMost = 8;
+  std::string text = parts.size() == 1 ? "rank" : "ranks";
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i == kMost) return text + fmt::format(" and {} more", parts.size() - kMost);
+    const std::string name = name_of(all.members[all.list[parts[i]].member]);
+    text += (i == 0 ? " " : ", ") + name.substr(std::string_view("rank ").size());
+  }
+  return text;
+}
+
+// For whom the ranks of an instance waited: the one that came last, or, where it came hardly later
+// than others, those that came after the longest time in which none did.
+std::string late_ones_text(const Collectives& all, const Matched& matched,
+                           const Instance& instance) {
+  const auto start_ns = [&](size_t part) {
+    return all.list[part].start_ns - matched.offset_ns[all.list[part].member];
+  };
+  if (instance.last != kNobody && instance.late_ns * 2 >= instance.skew_ns) {
+    return fmt::format(", for {}, which came {} late", name_of(all.members[instance.last]),
+                       time_text(instance.late_ns)) +
+           causes_text(all, matched, instance);
+  }
+  std::vector<size_t> parts = instance.parts;
+  std::stable_sort(parts.begin(), parts.end(),
+                   [&](size_t a, size_t b) { return start_ns(a) < start_ns(b); });
+  size_t early = 0;
+  int64_t longest_ns = 0;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const int64_t between_ns = start_ns(parts[i]) - start_ns(parts[i - 1]);
+    if (between_ns <= longest_ns) continue;
+    longest_ns = between_ns;
+    early = i;
+  }
+  if (longest_ns * 2 < instance.skew_ns || early == 0) {
+    return fmt::format(", to which they came one after the other within {}",
+                       time_text(instance.skew_ns));
+  }
+  std::sort(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(early));
+  std::sort(parts.begin() + static_cast<ptrdiff_t>(early), parts.end());  // by member
+  const std::span<const size_t> first(parts.data(), early);
+  const std::span<const size_t> late(parts.data() + early, parts.size() - early);
+  return late.size() > first.size() ? fmt::format(", for all but {}, which came {} before them",
+                                                  names_text(all, first), time_text(longest_ns))
+                                    : fmt::format(", for {}, which came {} after the others",
+                                                  names_text(all, late), time_text(longest_ns));
+}
+
 // All other waits: ranks take turns being late, or one is late now and then.
 void add_waits(const Collectives& all, const Matched& matched, std::span<const trace::Trace> traces,
                std::span<Claims> claims) {
@@ -155,11 +203,7 @@ void add_waits(const Collectives& all, const Matched& matched, std::span<const t
   std::string text =
       fmt::format("ranks waited {} in {} of {} collectives; most in one, {}", time_text(waited_ns),
                   count, matched.instances.size(), time_text(longest->all_waited_ns()));
-  if (longest->last != kNobody) {
-    text += fmt::format(", for {}, which came {} late", name_of(all.members[longest->last]),
-                        time_text(longest->late_ns)) +
-            causes_text(all, matched, *longest);
-  }
+  text += late_ones_text(all, matched, *longest);
   claim(kWaitsRule, waits_in(all, matched, traces, is_other), 1.0, text, traces, claims);
 }
 
@@ -256,6 +300,7 @@ void add_missing(const Collectives& all, const Matched& matched,
       longest_ns = std::max(longest_ns, one.duration_ns());
       extend_lane(times[one.file], one.gpu, {one.start_ns, one.end_ns});
     }
+    if (longest == nullptr) continue;
     const bool is_whole = longest->group_size == static_cast<int64_t>(members.size());
     if (!is_whole || longest_ns < kLong * median(usual)) continue;
     std::string missing;
