@@ -94,3 +94,30 @@ class Operators(Verdict):
             trace.call("cudaStreamSynchronize", 1000 * i + 420, 290)
         self.assert_not_found("host-work", trace)
         self.assertIn("launch-bound", self.findings(trace))
+
+
+class Allocating(Verdict):
+    def loop(self, call="cudaMalloc", late=0, count=40):
+        """40 kernels of 5 ms; before each the program is in the call for 4 ms, and then for `late` ms in nothing."""
+        trace = Trace()
+        for i in range(count):
+            at = i * 1000 * (9 + late)
+            trace.call(call, at, 4000)
+            trace.kernel("gemm", at + 4005 + 1000 * late, 4990)
+        return trace
+
+    def test_allocations_in_the_loop_are_one_finding(self):
+        """Those of the first half have the same cause, and so has a rest of the gap no second one."""
+        found = self.findings(self.loop())
+        self.assertEqual(found["allocations"]["cost_ns"], 39 * 4_000_000)
+        self.assertNotIn("memory-calls", found)
+        found = self.findings(self.loop(late=3))
+        self.assertEqual(found["allocations"]["cost_ns"], 39 * 4_000_000)
+        self.assertIn("launch-bound", found)
+        self.assertNotIn("memory-calls", found)
+
+    def test_allocations_of_the_warm_up_and_of_the_host(self):
+        """Six calls are too few for a loop, and pinned memory is none of the device's: they are what fills a gap."""
+        for trace in (self.loop(count=6), self.loop("cudaHostAlloc")):
+            self.assertIn("memory-calls", self.findings(trace))
+            self.assert_not_found("allocations", trace)

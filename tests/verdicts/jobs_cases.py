@@ -49,7 +49,7 @@ class NowAndThen(Verdict):
         self.assertIn("python-gc", self.findings(loop.trace))
         told = self.evidence("launch-bound", loop.trace)
         self.assertNotIn("function collect", told)
-        self.assertIn("the longest without data loading or garbage collection, 220 us, ends with kernel0", told)
+        self.assertIn("the longest without data loading, garbage collection or allocations, 220 us, ends with kernel0", told)
 
     def test_logging_every_fifth_step(self):
         """Every fifth step waits for the GPU and then logs for 3 ms; the waiting is 10 us of it."""

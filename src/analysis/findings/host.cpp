@@ -206,7 +206,17 @@ int64_t launching_ns(const trace::Trace& trace, const Gap& gap) {
          std::max(trace.apis.start_ns[api], gap.time.start_ns);
 }
 
-const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
+// Whether the finding on allocations is about what took the gap, and this one about the rest of it.
+bool is_allocations(const trace::Trace& trace, const Gap& gap, const Claims& claims) {
+  return (gap.host.work == trace::HostWork::kFree ||
+          gap.host.work == trace::HostWork::kAllocation) &&
+         trace::is_memory_call(trace.names[gap.host.label]) &&
+         std::any_of(claims.begin(), claims.end(), [](const Claim& claim) {
+           return std::string_view(claim.rule->id) == "allocations";
+         });
+}
+
+const Rule* rule_of(const trace::Trace& trace, const Gap& gap, const Claims& claims) {
   const Rule& of_reason = kIdleRules[static_cast<size_t>(gap.reason)];
   const int64_t length_ns = gap.time.end_ns - gap.time.start_ns;
   if (gap.reason == IdleReason::kOther && launching_ns(trace, gap) >= length_ns / 2) {
@@ -227,7 +237,7 @@ const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
       return &kCodeRule;
     case trace::HostWork::kFree:
     case trace::HostWork::kAllocation:
-      return &kMemoryRule;
+      return is_allocations(trace, gap, claims) ? &of_reason : &kMemoryRule;
     case trace::HostWork::kBlocked:
       return length_ns >= kLongGapNs ? &kBlockedRule : &of_reason;
     case trace::HostWork::kPython:
@@ -275,18 +285,23 @@ std::string host_text(const trace::Trace& trace, const HostTime& host, const Gap
                      gap.host.with_others ? " and similar calls" : "");
 }
 
+// The gaps of a rule.
+struct Sum {
+  int64_t gaps = 0, total_ns = 0, after_waits_ns = 0, longest_ns = 0;
+  const Gap* longest = nullptr;  // of those that are cited
+  Lanes lanes;
+};
+
 void add_idle(const Evidence& evidence, const HostTime& host, std::span<const Gap> gaps,
               Claims& claims) {
   const trace::Trace& trace = evidence.trace;
-  struct Sum {
-    int64_t gaps = 0, total_ns = 0, after_waits_ns = 0, longest_ns = 0;
-    const Gap* longest = nullptr;  // of those that are cited
-    Lanes lanes;
-  };
   const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
-  // Findings of their own are about data loaders and garbage collection, so others are cited first.
-  const auto weight = [&length](const Gap& gap) {
-    return std::pair(gap.host.work > trace::HostWork::kCollection, length(gap));
+  // Findings of their own are about data loaders, garbage collection and allocations, so others are
+  // cited first.
+  const auto weight = [&](const Gap& gap) {
+    const bool is_others =
+        gap.host.work <= trace::HostWork::kCollection || is_allocations(trace, gap, claims);
+    return std::pair(!is_others, length(gap));
   };
   std::map<const Rule*, Sum> sums;
   const Gap* before = nullptr;
@@ -294,7 +309,7 @@ void add_idle(const Evidence& evidence, const HostTime& host, std::span<const Ga
     const bool is_after_wait = before != nullptr && before->reason == IdleReason::kSync &&
                                before->gpu == gap.gpu && before->time.end_ns == gap.time.start_ns;
     before = &gap;
-    const Rule* rule = rule_of(trace, gap);
+    const Rule* rule = rule_of(trace, gap, claims);
     if (rule == nullptr || !evidence.gpus.contains(gap.gpu)) continue;
     Sum& sum = sums[rule];
     ++sum.gaps;
@@ -309,13 +324,15 @@ void add_idle(const Evidence& evidence, const HostTime& host, std::span<const Ga
     if (found == sums.end()) continue;
     Sum& sum = found->second;
     const IdleReason reason = sum.longest->reason;
-    std::string text = fmt::format(
-        "{} gap{}, {} on average; the longest{}, {}{}, ends with {}", sum.gaps,
-        sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
-        length(*sum.longest) == sum.longest_ns ? "" : " without data loading or garbage collection",
-        time_text(length(*sum.longest)),
-        evidence.gpus.size() == 1 ? "" : fmt::format(" on GPU {}", sum.longest->gpu),
-        name_text(trace, sum.longest->next));
+    std::string text =
+        fmt::format("{} gap{}, {} on average; the longest{}, {}{}, ends with {}", sum.gaps,
+                    sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
+                    length(*sum.longest) == sum.longest_ns
+                        ? ""
+                        : " without data loading, garbage collection or allocations",
+                    time_text(length(*sum.longest)),
+                    evidence.gpus.size() == 1 ? "" : fmt::format(" on GPU {}", sum.longest->gpu),
+                    name_text(trace, sum.longest->next));
     const bool is_dependency = reason == IdleReason::kDependency;
     if (is_dependency || reason == IdleReason::kOther) text += launch_text(trace, *sum.longest);
     if (reason == IdleReason::kLaunchBound) text += host_text(trace, host, *sum.longest);
@@ -346,8 +363,8 @@ std::vector<const Rule*> host_rules() {
 void add_host_claims(const Evidence& evidence, Claims& claims) {
   const HostTime host(evidence.trace);
   const std::vector<Gap> gaps = idle_gaps(evidence.trace, host, kLaunchLatencyNs);
-  add_idle(evidence, host, gaps, claims);
   add_range_claims(evidence, gaps, claims);
+  add_idle(evidence, host, gaps, claims);
 }
 
 }  // namespace sonde::analysis

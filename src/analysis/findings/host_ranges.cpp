@@ -38,7 +38,8 @@ constexpr Rule kAllocationRule = {
     "Allocate once, outside of the loop, or from a pool (hipMallocAsync, cudaMallocAsync, torch's "
     "caching allocator; expandable segments against fragmentation). sonde memory shows where.",
     "idle time within calls that allocate or free device memory, of the thread that launches what "
-    "ends it, in the second half of the time, when the warm-up is over; at least ten calls",
+    "ends it, if at least ten of the calls are in the second half of the time, when the warm-up is "
+    "over",
     "all of it",
     true};
 constexpr Rule kCollectorRule = {
@@ -198,15 +199,19 @@ Lanes idle_while_any(const Evidence& evidence, const Ranges& ranges) {
   return idle;
 }
 
-// "3 calls in the second half of the time take 2 ms": `one` is a call, `where` the rest.
+int64_t count_of(const Ranges& ranges) {
+  int64_t count = 0;
+  for (const auto& [number, thread] : ranges.by_thread) count += thread.count;
+  return count;
+}
+
+// "3 ranges of data loaders take 2 ms": `one` is a range, `where` the rest.
 void add_ranges(const Evidence& evidence, const Rule& rule, const char* one, const char* where,
                 const Ranges& ranges, Lanes idle, Claims& claims) {
-  int64_t count = 0, total_ns = 0;
-  for (const auto& [number, thread] : ranges.by_thread) {
-    count += thread.count;
-    total_ns += trace::length_ns(thread.times);
-  }
+  const int64_t count = count_of(ranges);
   if (count == 0) return;
+  int64_t total_ns = 0;
+  for (const auto& [number, thread] : ranges.by_thread) total_ns += trace::length_ns(thread.times);
   std::string text =
       fmt::format("{} {}{}{} take{} {}, and the GPUs are idle for {} meanwhile",
                   format_count(static_cast<uint64_t>(count)), one, count == 1 ? "" : "s", where,
@@ -233,12 +238,11 @@ void add_range_claims(const Evidence& evidence, std::span<const Gap> gaps, Claim
   const trace::Interval second_half = {extent.start_ns + (extent.end_ns - extent.start_ns) / 2,
                                        extent.end_ns};
   Ranges allocations = ranges_of(trace, second_half, trace::is_memory_call, &launching);
+  idle_while(evidence, gaps, allocations);
+  if (count_of(allocations) < kFewAllocations) return;
+  allocations = ranges_of(trace, extent, trace::is_memory_call, &launching);
   idle = idle_while(evidence, gaps, allocations);
-  int64_t count = 0;
-  for (const auto& [number, thread] : allocations.by_thread) count += thread.count;
-  if (count < kFewAllocations) return;
-  add_ranges(evidence, kAllocationRule, "call", " in the second half of the time", allocations,
-             std::move(idle), claims);
+  add_ranges(evidence, kAllocationRule, "call", "", allocations, std::move(idle), claims);
 }
 
 }  // namespace sonde::analysis
