@@ -118,10 +118,7 @@ std::string config_text(std::string_view preset) {
     text += fmt::format("\n[{}]\n", category);
     for (const Setting& setting : record_settings()) {
       if (setting.category != category) continue;
-      const char* chosen = preset == "light"        ? setting.light
-                           : preset == "training"   ? setting.training
-                           : preset == "everything" ? setting.everything
-                                                    : nullptr;
+      const char* chosen = setting.in_preset(preset);
       const std::string& fallback = setting.option.fallback;
       text += fmt::format("\n# {}{}.\n", setting.option.help,
                           fallback.empty() ? "" : fmt::format(" [{}]", fallback));

@@ -84,12 +84,6 @@ std::string complaint(const Setting& setting, const std::string& text) {
   return "";
 }
 
-const char* preset_value(const Setting& setting, std::string_view preset) {
-  if (preset == "light") return setting.light;
-  if (preset == "training") return setting.training;
-  return preset == "everything" ? setting.everything : nullptr;
-}
-
 // The layer, and below it what a preset named in it stands for.
 void add_with_preset(std::vector<Layer>& layers, Layer layer) {
   Layer preset;
@@ -97,7 +91,7 @@ void add_with_preset(std::vector<Layer>& layers, Layer layer) {
     if (value.setting->name() != "preset") continue;
     preset.name = "preset " + value.text + " of the " + layer.name;
     for (const Setting& setting : record_settings()) {
-      const char* text = preset_value(setting, value.text);
+      const char* text = setting.in_preset(value.text);
       if (text != nullptr) preset.values.push_back({&setting, text, value.origin});
     }
   }
@@ -186,6 +180,12 @@ const char* Setting::type_name() const {
 std::string Setting::sample_value() const {
   if (type == SettingType::kFlag) return "false";
   return *example != '\0' ? example : option.fallback;
+}
+
+const char* Setting::in_preset(std::string_view preset) const {
+  if (preset == "light") return light;
+  if (preset == "training") return training;
+  return preset == "everything" ? everything : nullptr;
 }
 
 const Setting* find_setting(std::string_view name) {

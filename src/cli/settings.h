@@ -48,6 +48,7 @@ struct Setting {
   const char* type_name() const;
   // Its default, or else an example.
   std::string sample_value() const;
+  const char* in_preset(std::string_view preset) const;  // nullptr: it does not say
 };
 
 std::span<const Setting> record_settings();

@@ -14,28 +14,24 @@ Status add_fault(Database& database, const FaultRow& row) {
                     "gpu_id integer, kind text NOT NULL, title text NOT NULL, "
                     "cause text NOT NULL, kernel text, text text NOT NULL, "
                     "json text NOT NULL)"));
-  SONDE_ASSIGN(
-      auto insert,
-      database.prepare("INSERT INTO sonde_fault (pid, time_ns, gpu_id, kind, title, cause, "
-                       "kernel, text, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  bind_all(insert, row.pid, row.time_ns, row.gpu_id, row.kind, row.title, row.cause, row.kernel,
-           row.text, row.json);
-  return insert.run();
+  return run(database,
+             "INSERT INTO sonde_fault (pid, time_ns, gpu_id, kind, title, cause, kernel, text, "
+             "json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             row.pid, row.time_ns, row.gpu_id, row.kind, row.title, row.cause, row.kernel, row.text,
+             row.json);
 }
 
 Result<std::vector<FaultRow>> faults_of(Database& database) {
   std::vector<FaultRow> found;
-  SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault"));
-  if (!has_table) return found;
-  SONDE_TRY(each_row(database,
-                     "SELECT pid, time_ns, gpu_id, kind, title, cause, kernel, "
-                     "text, json FROM sonde_fault ORDER BY id",
-                     [&](const Statement& rows) {
-                       found.push_back({rows.integer(0), rows.integer(1), rows.integer(2),
-                                        std::string(rows.text(3)), std::string(rows.text(4)),
-                                        std::string(rows.text(5)), std::string(rows.text(6)),
-                                        std::string(rows.text(7)), std::string(rows.text(8))});
-                     }));
+  SONDE_TRY(each_row_of(database, "sonde_fault",
+                        "SELECT pid, time_ns, gpu_id, kind, title, cause, kernel, "
+                        "text, json FROM sonde_fault ORDER BY id",
+                        [&](const Statement& rows) {
+                          found.push_back({rows.integer(0), rows.integer(1), rows.integer(2),
+                                           std::string(rows.text(3)), std::string(rows.text(4)),
+                                           std::string(rows.text(5)), std::string(rows.text(6)),
+                                           std::string(rows.text(7)), std::string(rows.text(8))});
+                        }));
   return found;
 }
 
@@ -68,10 +64,8 @@ Status add_fault_data(Database& database, const std::vector<FaultMemory>& memory
 
 Result<std::vector<FaultMemory>> memory_of_faults(Database& database) {
   std::vector<FaultMemory> found;
-  SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault_memory"));
-  if (!has_table) return found;
-  SONDE_TRY(each_row(
-      database,
+  SONDE_TRY(each_row_of(
+      database, "sonde_fault_memory",
       "SELECT address, bytes FROM sonde_fault_memory "
       "ORDER BY fault DESC, address",
       [&](const Statement& rows) {
@@ -82,12 +76,11 @@ Result<std::vector<FaultMemory>> memory_of_faults(Database& database) {
 
 Result<std::vector<FaultCode>> code_of_faults(Database& database) {
   std::vector<FaultCode> found;
-  SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault_code"));
-  if (!has_table) return found;
-  SONDE_TRY(each_row(database, "SELECT DISTINCT uri, bytes FROM sonde_fault_code",
-                     [&](const Statement& rows) {
-                       found.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
-                     }));
+  SONDE_TRY(each_row_of(database, "sonde_fault_code",
+                        "SELECT DISTINCT uri, bytes FROM sonde_fault_code",
+                        [&](const Statement& rows) {
+                          found.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
+                        }));
   return found;
 }
 

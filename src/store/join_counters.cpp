@@ -159,11 +159,7 @@ namespace {
 
 Status note(const std::string& trace, const std::string& tag, const std::string& text) {
   SONDE_ASSIGN(Database database, Database::open(trace, Database::Mode::kReadWrite));
-  SONDE_ASSIGN(auto add,
-               database.prepare("INSERT INTO rocpd_metadata (tag, value) VALUES (?1, ?2)"));
-  add.bind(1, tag);
-  add.bind(2, text);
-  return add.run();
+  return run(database, "INSERT INTO rocpd_metadata (tag, value) VALUES (?1, ?2)", tag, text);
 }
 
 }  // namespace

@@ -37,13 +37,10 @@ Status renumber_gpu_metrics(Database& database, const std::map<int64_t, int64_t>
 
 Status set_exit_of_children(Database& database, int64_t parent, int64_t since_ns,
                             std::string_view how) {
-  SONDE_ASSIGN(auto update,
-               database.prepare("UPDATE sonde_process SET exit = ?1 WHERE ppid = ?2 AND "
-                                "start_ns >= ?3 AND exit = 'ended'"));
-  update.bind(1, how);
-  update.bind(2, parent);
-  update.bind(3, since_ns);
-  return update.run();
+  return run(database,
+             "UPDATE sonde_process SET exit = ?1 WHERE ppid = ?2 AND start_ns >= ?3 AND "
+             "exit = 'ended'",
+             how, parent, since_ns);
 }
 
 }  // namespace sonde::store

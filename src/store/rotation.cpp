@@ -170,9 +170,7 @@ Status fill_next(Database& part, Database& next, int64_t now_ns) {
   SONDE_ASSIGN(auto rows, part.prepare("SELECT name, seq FROM sqlite_sequence"));
   SONDE_ASSIGN(auto insert, next.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)"));
   SONDE_TRY(copy_rows(rows, insert));
-  SONDE_ASSIGN(auto begins, next.prepare("UPDATE sonde_process SET start_ns = ?1"));
-  begins.bind(1, now_ns);
-  return begins.run();
+  return run(next, "UPDATE sonde_process SET start_ns = ?1", now_ns);
 }
 
 Status take_out(Database& part, int64_t now_ns) {
@@ -180,10 +178,8 @@ Status take_out(Database& part, int64_t now_ns) {
     SONDE_TRY(
         part.exec("DELETE FROM " + std::string(each.table) + " WHERE " + moved_condition(each)));
   }
-  SONDE_ASSIGN(auto ends, part.prepare("UPDATE sonde_process SET end_ns = max(?1, start_ns) "
-                                       "WHERE end_ns IS NULL"));
-  ends.bind(1, now_ns);
-  return ends.run();
+  return run(part, "UPDATE sonde_process SET end_ns = max(?1, start_ns) WHERE end_ns IS NULL",
+             now_ns);
 }
 
 }  // namespace
@@ -218,10 +214,8 @@ Result<PartStart> hand_over(Database& part, const PartStart& start, const std::s
 Result<std::string> rotated_recording(Database& database) {
   SONDE_ASSIGN(const bool there, database.has_table("rocpd_metadata"));
   if (!there) return std::string();
-  SONDE_ASSIGN(auto rows, database.prepare("SELECT value FROM rocpd_metadata WHERE tag = ?1"));
-  rows.bind(1, std::string_view(kRecordingTag));
-  SONDE_ASSIGN(const bool found, rows.step());
-  return found ? std::string(rows.text(0)) : std::string();
+  return database.text(
+      fmt::format("SELECT value FROM rocpd_metadata WHERE tag = '{}'", kRecordingTag));
 }
 
 namespace {

@@ -46,4 +46,12 @@ Status scan(Database& database, const std::string& columns, const std::string& s
   return scan_rows(database, columns, source, parameters, call, &on_row);
 }
 
+// The same of a source that needs a table that only some files have.
+template <typename OnRow>
+Status scan_of(Database& database, std::string_view table, const std::string& columns,
+               const std::string& source, OnRow&& on_row) {
+  SONDE_ASSIGN(const bool there, database.has_table(table));
+  return there ? scan(database, columns, source, {}, on_row) : ok_status();
+}
+
 }  // namespace sonde::store

@@ -289,12 +289,10 @@ Status Trimming::define(const char* kind) {
 Status Trimming::limit_processes() {
   SONDE_ASSIGN(const bool has_processes, out_.has_table("sonde_process"));
   if (!has_processes) return ok_status();
-  SONDE_ASSIGN(auto limit, out_.prepare("UPDATE sonde_process SET start_ns = max(start_ns, ?1), "
-                                        "end_ns = min(end_ns, ?2) "
-                                        "WHERE start_ns < ?2 AND ifnull(end_ns, ?2) > ?1"));
-  limit.bind(1, window_.start_ns);
-  limit.bind(2, window_.end_ns);
-  return limit.run();
+  return run(out_,
+             "UPDATE sonde_process SET start_ns = max(start_ns, ?1), end_ns = min(end_ns, ?2) "
+             "WHERE start_ns < ?2 AND ifnull(end_ns, ?2) > ?1",
+             window_.start_ns, window_.end_ns);
 }
 
 Status Trimming::write(const std::string& origin) {
@@ -316,10 +314,8 @@ Status Trimming::write(const std::string& origin) {
   SONDE_TRY(define("view"));
   SONDE_ASSIGN(const bool facts, out_.has_table("rocpd_metadata"));
   if (facts) {
-    SONDE_ASSIGN(auto fact, out_.prepare("INSERT INTO rocpd_metadata (tag, value) "
-                                         "VALUES ('sonde::trimmed', ?1)"));
-    fact.bind(1, std::string_view(origin));
-    SONDE_TRY(fact.run());
+    SONDE_TRY(
+        run(out_, "INSERT INTO rocpd_metadata (tag, value) VALUES ('sonde::trimmed', ?1)", origin));
   }
   SONDE_TRY(out_.exec("PRAGMA analysis_limit=400; ANALYZE"));
   SONDE_TRY(transaction.commit());

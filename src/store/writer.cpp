@@ -309,17 +309,10 @@ void Writer::counter(int64_t op_id, int64_t name_id, double value) {
 
 void Writer::metadata(std::string_view tag, std::string_view value) {
   const auto replace = [&]() -> Status {
-    SONDE_ASSIGN(auto update,
-                 impl_->database.prepare("UPDATE rocpd_metadata SET value = ?2 WHERE tag = ?1"));
-    update.bind(1, tag);
-    update.bind(2, value);
-    SONDE_TRY(update.run());
-    if (sqlite3_changes(impl_->database.handle()) > 0) return ok_status();
-    SONDE_ASSIGN(auto insert, impl_->database.prepare(
-                                  "INSERT INTO rocpd_metadata (tag, value) VALUES (?1, ?2)"));
-    insert.bind(1, tag);
-    insert.bind(2, value);
-    return insert.run();
+    Database& database = impl_->database;
+    SONDE_TRY(run(database, "UPDATE rocpd_metadata SET value = ?2 WHERE tag = ?1", tag, value));
+    if (sqlite3_changes(database.handle()) > 0) return ok_status();
+    return run(database, "INSERT INTO rocpd_metadata (tag, value) VALUES (?1, ?2)", tag, value);
   };
   impl_->keep(replace());
 }

@@ -16,18 +16,17 @@ using Registers = std::map<std::pair<int64_t, std::string>, KernelResources>;
 
 // From the code of kernels, by GPU and name. Figures on which processes disagree are unknown.
 Status read_registers(store::Database& database, Registers& registers) {
-  SONDE_ASSIGN(const bool any, database.has_table("sonde_kernel_code"));
-  if (!any) return ok_status();
-  return store::scan(database, "gpu_id, name, vgprs, accumulation_vgprs, sgprs",
-                     "sonde_kernel_code", {}, [&](const store::Row& row) {
-                       KernelResources of_code;
-                       of_code.vgprs = row.integer_or(2, -1);
-                       of_code.agprs = row.integer_or(3, -1);
-                       of_code.sgprs = row.integer_or(4, -1);
-                       const auto [entry, is_new] = registers.try_emplace(
-                           {row.integer_or(0, -1), std::string(row.text(1))}, of_code);
-                       if (!is_new && entry->second != of_code) entry->second = {};
-                     });
+  return store::scan_of(
+      database, "sonde_kernel_code", "gpu_id, name, vgprs, accumulation_vgprs, sgprs",
+      "sonde_kernel_code", [&](const store::Row& row) {
+        KernelResources of_code;
+        of_code.vgprs = row.integer_or(2, -1);
+        of_code.agprs = row.integer_or(3, -1);
+        of_code.sgprs = row.integer_or(4, -1);
+        const auto [entry, is_new] =
+            registers.try_emplace({row.integer_or(0, -1), std::string(row.text(1))}, of_code);
+        if (!is_new && entry->second != of_code) entry->second = {};
+      });
 }
 
 Status read_launches(store::Database& database, Launches which, const Registers& registers,
@@ -101,13 +100,12 @@ Status read_channels(store::Database& database, const Indices& indices, KernelFa
 
 Status read_roofs(store::Database& database, KernelFacts& facts) {
   constexpr std::string_view kTag = "sonde::roofs::";
-  SONDE_ASSIGN(const bool any, database.has_table("rocpd_metadata"));
-  if (!any) return ok_status();
-  return store::scan(database, "tag, value", "rocpd_metadata WHERE tag LIKE 'sonde::roofs::%'", {},
-                     [&](const store::Row& row) {
-                       const auto gpu = parse_int(row.text(0).substr(kTag.size()));
-                       if (gpu) facts.roofs.emplace_back(*gpu, std::string(row.text(1)));
-                     });
+  return store::scan_of(database, "rocpd_metadata", "tag, value",
+                        "rocpd_metadata WHERE tag LIKE 'sonde::roofs::%'",
+                        [&](const store::Row& row) {
+                          const auto gpu = parse_int(row.text(0).substr(kTag.size()));
+                          if (gpu) facts.roofs.emplace_back(*gpu, std::string(row.text(1)));
+                        });
 }
 
 Result<KernelFacts> kernel_facts_of(store::Reader& reader, Launches which) {
@@ -147,15 +145,14 @@ Result<CountedTrace> load_counted(const std::string& path, const std::string& as
 Result<std::vector<CodeLine>> load_code_lines(const std::string& path) {
   std::vector<CodeLine> lines;
   SONDE_ASSIGN(store::Reader reader, importers::open_trace(path, ""));
-  SONDE_ASSIGN(const bool any, reader.database().has_table("sonde_pc_sample"));
-  if (!any) return lines;
-  SONDE_TRY(store::scan(
-      reader.database(), "gpu_id, pc_offset, samples, lanes, kernel, instruction, file, line",
+  SONDE_TRY(store::scan_of(
+      reader.database(), "sonde_pc_sample",
+      "gpu_id, pc_offset, samples, lanes, kernel, instruction, file, line",
       "(SELECT gpu_id, pc_offset, sum(samples) AS samples, sum(lanes) AS lanes, "
       "kernel, instruction, max(file) AS file, max(line) AS line FROM "
       "sonde_pc_sample GROUP BY gpu_id, kernel, pc_offset, instruction "
       "ORDER BY gpu_id, kernel, pc_offset)",
-      {}, [&](const store::Row& row) {
+      [&](const store::Row& row) {
         lines.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3),
                          std::string(row.text(4)), std::string(row.text(5)),
                          std::string(row.text(6)), row.integer_or(7, 0)});

@@ -156,12 +156,9 @@ Status load_op_counters(store::Database& database, NameTable& names, Trace& trac
   if (!any) return ok_status();
   RowIndex index(trace.ops.id);
   OpCounters& counters = trace.op_counters;
-  SONDE_ASSIGN(const bool has_notes, database.has_table("sonde_note"));
-  if (has_notes) {
-    SONDE_TRY(store::scan(database, "key", "sonde_note", {}, [&](const store::Row& row) {
-      counters.on_softgpu = counters.on_softgpu || row.text(0) == "counters.software";
-    }));
-  }
+  SONDE_TRY(store::scan_of(database, "sonde_note", "key", "sonde_note", [&](const store::Row& row) {
+    counters.on_softgpu = counters.on_softgpu || row.text(0) == "counters.software";
+  }));
   return store::scan(database, "op_id, name_id, value", "rocpd_counter", {},
                      [&](const store::Row& row) {
                        const auto op = index.row(row.integer(0));

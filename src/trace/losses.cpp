@@ -105,18 +105,15 @@ Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
   std::vector<std::string> warnings;
   for (const std::string& note : reader.notes()) warnings.push_back("not read: " + note);
   store::Database& database = reader.database();
-  SONDE_ASSIGN(const bool has_drops, database.has_table("sonde_drop"));
-  if (has_drops) {
-    SONDE_TRY(store::each_row(database,
-                              "SELECT source, reason, sum(count) FROM sonde_drop "
-                              "GROUP BY source, reason HAVING sum(count) > 0",
-                              [&](const store::Statement& rows) {
-                                warnings.push_back(
-                                    format_count(static_cast<uint64_t>(rows.integer(2))) +
-                                    " events of " + std::string(rows.text(0)) +
-                                    " were not recorded: " + std::string(rows.text(1)));
-                              }));
-  }
+  SONDE_TRY(store::each_row_of(database, "sonde_drop",
+                               "SELECT source, reason, sum(count) FROM sonde_drop "
+                               "GROUP BY source, reason HAVING sum(count) > 0",
+                               [&](const store::Statement& rows) {
+                                 warnings.push_back(
+                                     format_count(static_cast<uint64_t>(rows.integer(2))) +
+                                     " events of " + std::string(rows.text(0)) +
+                                     " were not recorded: " + std::string(rows.text(1)));
+                               }));
   SONDE_TRY(add_faults(reader, warnings));
   SONDE_ASSIGN(const auto session, store::unfinished_session(database));
   if (session) warnings.push_back(store::unfinished_text(reader.path(), *session));

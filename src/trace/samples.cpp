@@ -40,10 +40,8 @@ class SampleLoader {
         database_, "process_id, tid, time_ns, stack_id, cpu_ns",
         "(SELECT * FROM sonde_sample ORDER BY time_ns, id)", {},
         [&](const store::Row& row) { add(row, trace_.samples, trace_.samples.cpu_ns); }));
-    SONDE_ASSIGN(const bool has_blocked, database_.has_table("sonde_blocked"));
-    if (!has_blocked) return ok_status();
-    return store::scan(
-        database_, "process_id, tid, time_ns, stack_id, wall_ns", "sonde_blocked", {},
+    return store::scan_of(
+        database_, "sonde_blocked", "process_id, tid, time_ns, stack_id, wall_ns", "sonde_blocked",
         [&](const store::Row& row) { add(row, trace_.blocked, trace_.blocked.wall_ns); });
   }
 

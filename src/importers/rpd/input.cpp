@@ -72,6 +72,12 @@ class RpdInput {
     SONDE_TRY(store::scan(database_, columns, source, {}, on_row));
     return sink_.status();
   }
+  // Of a table that only some files have.
+  template <typename OnRow>
+  Status each_of(const char* columns, const char* table, OnRow&& on_row) {
+    SONDE_TRY(store::scan_of(database_, table, columns, table, on_row));
+    return sink_.status();
+  }
   Status strings();
   Status processes();
   Status apis();
@@ -187,9 +193,7 @@ Status RpdInput::streams() {
     streams_.try_emplace(row.integer(0), std::strtoull(text.c_str(), nullptr, 0));
   };
   SONDE_TRY(each("api_id, stream", "v_copy", take));
-  SONDE_ASSIGN(const bool kernels, database_.has_table("rocpd_kernelapi"));
-  if (!kernels) return ok_status();
-  return each("api_ptr_id, stream", "rocpd_kernelapi", take);
+  return each_of("api_ptr_id, stream", "rocpd_kernelapi", take);
 }
 
 // The first row of a call counts, so launches() adds only what is missing.
@@ -247,16 +251,11 @@ Status RpdInput::values() {
                    sink_.sample({row.text(0), row.text(1), row.text(2), row.integer(3),
                                  row.integer(4), row.integer(5)});
                  }));
-  SONDE_ASSIGN(const bool counters, database_.has_table("rocpd_counter"));
-  if (counters) {
-    SONDE_TRY(each("op_id, name_id, value", "rocpd_counter", [&](const Row& row) {
-      const int64_t op = ops_.at(row.integer(0));
-      if (op != 0) sink_.op_counter(op, name_of(row.integer(1)), row.real(2));
-    }));
-  }
-  SONDE_ASSIGN(const bool frames, database_.has_table("rocpd_stackframe"));
-  if (!frames) return ok_status();
-  return each("api_ptr_id, depth, name_id", "rocpd_stackframe", [&](const Row& row) {
+  SONDE_TRY(each_of("op_id, name_id, value", "rocpd_counter", [&](const Row& row) {
+    const int64_t op = ops_.at(row.integer(0));
+    if (op != 0) sink_.op_counter(op, name_of(row.integer(1)), row.real(2));
+  }));
+  return each_of("api_ptr_id, depth, name_id", "rocpd_stackframe", [&](const Row& row) {
     const int64_t api = apis_.at(row.integer(0));
     if (api != 0) {
       sink_.stack_frame(api, static_cast<int>(row.integer(1)), name_of(row.integer(2)));
