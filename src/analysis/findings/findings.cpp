@@ -196,7 +196,8 @@ std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double le
 
 size_t put_small_behind(std::vector<Finding>& findings, double least_percentage) {
   const auto small = std::stable_partition(findings.begin(), findings.end(), [&](const auto& one) {
-    return one.dominates() || one.saving_percentage() >= least_percentage;
+    return one.saving_percentage() >= least_percentage ||
+           (one.dominates() && one.own_percentage() >= least_percentage);
   });
   return static_cast<size_t>(small - findings.begin());
 }
@@ -228,19 +229,19 @@ std::string findings_definition() {
       "window), added up over the GPUs, plus the time outside it that uneven-gpus counts. No "
       "moment of a GPU counts for two findings: findings that name a cause take their time first, "
       "then the others, largest first; so the shares never add up to more than the whole. Findings "
-      "that could save less than --least percent are left out, unless at least half of the time is "
-      "at stake, or a tenth of it in communication or copies that take 80 % of the time, alone or "
-      "beside other work, in transfer-waits or in missing-ranks: such a finding is listed, without a "
-      "figure if its rule does not say what could be saved. Where a process has several GPUs, what "
-      "all findings about idle time could save is at most what the GPU with most work is idle, for "
-      "each of them. If a trace has steps and the first of them, at most ten, take more than 1.5 times the "
-      "median, what they launched is warm-up and is left out, also in processes that communicate "
-      "and have as many steps of that length. It is none if the steps behind it have other names, "
-      "or if half of the longer time is longer calls of kernels that later steps call, too; nor are "
-      "the last of these steps if two later ones take three quarters of their time; more "
-      "than ten are a part of their own, and the warm-up is looked for in that; --from, --to and "
-      "--window are taken literally. A "
-      "GPU that worked for less than a hundredth of the busiest's time is named as hardly used, "
+      "that could save less than --least percent are left out, unless that much is at stake and at "
+      "least half of the time, or a tenth of it in communication or copies that take 80 % of the "
+      "time, alone or beside other work, in transfer-waits or in missing-ranks: such a finding is "
+      "listed, without a figure if its rule does not say what could be saved. Where a process has "
+      "several GPUs, what all findings about idle time could save is at most what the GPU with "
+      "most work is idle, for each of them. If a trace has steps and the first of them, at most "
+      "ten, take more than 1.5 times the median, what they launched is warm-up and is left out, "
+      "also in processes that communicate and have as many steps of that length. It is none if the "
+      "steps behind it have other names, or if half of the longer time is longer calls of kernels "
+      "that later steps call, too; nor are the last of these steps if two later ones take three "
+      "quarters of their time; more than ten are a part of their own, and the warm-up is looked "
+      "for in that; --from, --to and --window are taken literally. A GPU that worked for less than "
+      "a hundredth of the busiest's time is named as hardly used, "
       "and its idle time is no finding.\n\n"
       "Before the findings: Steps and their median are those that sonde steps has; of several "
       "processes or files, the steps of the one with most and the median of the slowest. GPU busy "

@@ -30,14 +30,18 @@ struct Finding {
   int64_t wall_ns = 0;    // of all GPUs or threads: what shares are of
   int64_t own_ns = 0;     // of cost_ns, what no finding before it was about
   Place longest;          // the longest time without a break that it is about
-  double saving_percentage() const {
-    return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(saving_ns) / static_cast<double>(wall_ns);
-  }
+  double saving_percentage() const { return percentage(saving_ns); }
+  double own_percentage() const { return percentage(own_ns); }
   bool is_notable = false;  // Claim::is_notable
   // What took most of the time gets a line even if no rule says how to save it.
   bool dominates() const {
     const int64_t least_ns = is_notable ? wall_ns / 10 : wall_ns - wall_ns / 2;
     return own_ns > 0 && own_ns >= least_ns;
+  }
+
+ private:
+  double percentage(int64_t of_ns) const {
+    return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(of_ns) / static_cast<double>(wall_ns);
   }
 };
 
