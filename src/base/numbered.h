@@ -1,7 +1,13 @@
-// numbered(): numbers values in the order in which they are first seen.
+// numbered() and Numbering: number values in the order in which they are first seen.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace sonde {
 
@@ -19,5 +25,28 @@ typename Known::mapped_type numbered(Known& known, List& list, typename Known::k
   }
   return entry->second;
 }
+
+// Numbers values that often come several times in a row: one that equals the last is not looked up.
+template <typename Value, typename Known = std::map<Value, uint32_t>>
+class Numbering {
+ public:
+  // Goes on after the values that are there, and appends to them; `values` must outlive this.
+  explicit Numbering(std::vector<Value>& values) : values_(&values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      known_.try_emplace(values[i], static_cast<uint32_t>(i));
+    }
+  }
+  uint32_t index(const Value& value) {
+    if (last_ < values_->size() && (*values_)[last_] == value) return last_;
+    return last_ = numbered(known_, *values_, value);
+  }
+
+ private:
+  std::vector<Value>* values_;
+  Known known_;
+  uint32_t last_ = 0;
+};
+
+using TextNumbering = Numbering<std::string, std::unordered_map<std::string, uint32_t>>;
 
 }  // namespace sonde

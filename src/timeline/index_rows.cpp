@@ -2,37 +2,20 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <unordered_map>
 
+#include "base/numbered.h"
 #include "base/possible_span.h"
 #include "base/strings.h"
 #include "store/scan.h"
 #include "timeline/chunked_scan.h"
+#include "trace/columns.h"
 #include "trace/name_table.h"
 
 namespace sonde::timeline {
 namespace {
 
 constexpr double kReadShare = 0.7;  // of the progress
-
-// Numbers of values that repeat.
-template <typename Value>
-class Numbered {
- public:
-  explicit Numbered(std::vector<Value>& values) : values_(values) {}
-  uint32_t of(const Value& value) {
-    if (!values_.empty() && values_[last_] == value) return last_;
-    const auto [entry, is_new] = known_.try_emplace(value, static_cast<uint32_t>(values_.size()));
-    if (is_new) values_.push_back(value);
-    return last_ = entry->second;
-  }
-
- private:
-  std::vector<Value>& values_;
-  std::map<Value, uint32_t> known_;
-  uint32_t last_ = 0;
-};
 
 class RowReader {
  public:
@@ -53,8 +36,9 @@ class RowReader {
     SONDE_TRY(read_ops(0, share));
     progress_.what = "reading calls";
     SONDE_TRY(read_apis(share, kReadShare));
-    SONDE_TRY(store::scan(database_, "gpu_id, name", "v_device", {},
-                          [&](const store::Row& row) { add_device(row.integer(0), row.text(1)); }));
+    SONDE_TRY(store::scan(database_, "gpu_id, name", "v_device", {}, [&](const store::Row& row) {
+      trace::describe_device(rows_.devices, row.integer(0), row.text(1), 0);
+    }));
     SONDE_TRY(read_names());
     add_warnings();
     if (first_ns_ != std::numeric_limits<int64_t>::max()) rows_.origin_ns = first_ns_;
@@ -83,14 +67,14 @@ class RowReader {
   Status read_ops(double from, double to) {
     SONDE_ASSIGN(const UniqueFd fd, unnamed_file(folder_));
     Appender out(fd.get(), folder_);
-    Numbered queues(rows_.queues);
+    Numbering queues(rows_.queues);
     SONDE_TRY(scan_in_chunks(database_, "id",
                              "id, start_ns, end_ns, gpu_id, queue_id, name_id, type_id", "v_op",
                              progress_, from, to, [&](const store::Row& row) {
                                OpRecord op;
                                if (!take_times(row, 1, op.start_ns, op.end_ns, bad_ops_)) return;
                                op.id = row.integer(0);
-                               op.queue = queues.of({row.integer(3), row.integer(4)});
+                               op.queue = queues.index({row.integer(3), row.integer(4)});
                                op.name = names_.index(row.integer(5));
                                op.type = names_.index(row.integer(6));
                                out.append(&op, sizeof op);
@@ -103,7 +87,7 @@ class RowReader {
   Status read_apis(double from, double to) {
     SONDE_ASSIGN(const UniqueFd fd, unnamed_file(folder_));
     Appender out(fd.get(), folder_);
-    Numbered threads(rows_.threads);
+    Numbering threads(rows_.threads);
     // The name of RPD's markers; their text is an argument.
     SONDE_ASSIGN(const int64_t marker,
                  database_.integer("SELECT id FROM v_string WHERE string = 'UserMarker'", -1));
@@ -112,11 +96,11 @@ class RowReader {
                                ApiRecord api;
                                if (!take_times(row, 1, api.start_ns, api.end_ns, bad_apis_)) return;
                                api.id = row.integer(0);
-                               api.thread = threads.of({row.integer(3), row.integer(4)});
+                               api.thread = threads.index({row.integer(3), row.integer(4)});
                                api.name = names_.index(row.integer(5));
                                const int64_t args = row.integer_or(6, 0);
                                if (args != 0 && row.integer(5) == marker) {
-                                 api.text = 1 + text_number(args);
+                                 api.text = 1 + texts_.index(args);
                                }
                                out.append(&api, sizeof api);
                              }));
@@ -125,42 +109,22 @@ class RowReader {
     return ok_status();
   }
 
-  uint32_t text_number(int64_t id) {
-    const auto [entry, is_new] = texts_.try_emplace(id, static_cast<uint32_t>(text_ids_.size()));
-    if (is_new) text_ids_.push_back(id);
-    return entry->second;
-  }
-
   Status read_names() {
     SONDE_ASSIGN(auto texts, names_.resolve(database_));
     rows_.names = std::move(texts.names);
     rows_.name_of = std::move(texts.remap);
     rows_.empty_name = texts.empty_name;
-    std::unordered_map<std::string, uint32_t> known;
-    for (uint32_t i = 0; i < rows_.names.size(); ++i) known.emplace(rows_.names[i], i);
+    TextNumbering names(rows_.names);
     // Otherwise the file is locked, and its pages are forgotten, for each text.
     SONDE_ASSIGN(auto transaction, store::Transaction::begin(database_));
     SONDE_ASSIGN(auto lookup, database_.prepare("SELECT string FROM v_ustring WHERE id = ?1"));
     for (const int64_t id : text_ids_) {
       lookup.bind(1, id);
       SONDE_ASSIGN(const bool found, lookup.step());
-      const std::string text = found ? std::string(lookup.text(0)) : std::string();
+      rows_.text_of.push_back(names.index(found ? std::string(lookup.text(0)) : std::string()));
       lookup.reset();
-      const auto [entry, is_new] =
-          known.try_emplace(text, static_cast<uint32_t>(rows_.names.size()));
-      if (is_new) rows_.names.push_back(text);
-      rows_.text_of.push_back(entry->second);
     }
     return transaction.commit();
-  }
-
-  void add_device(int64_t gpu, std::string_view name) {
-    for (trace::Device& known : rows_.devices) {
-      if (known.gpu != gpu) continue;
-      if (known.name.empty()) known.name = name;
-      return;
-    }
-    rows_.devices.push_back({gpu, std::string(name)});
   }
 
   void add_warnings() {
@@ -178,8 +142,8 @@ class RowReader {
   Progress& progress_;
   Rows rows_;
   trace::NameTable names_;
-  std::unordered_map<int64_t, uint32_t> texts_;
   std::vector<int64_t> text_ids_;
+  Numbering<int64_t, std::unordered_map<int64_t, uint32_t>> texts_{text_ids_};
   int64_t first_ns_ = std::numeric_limits<int64_t>::max();
   uint64_t impossible_ = 0, bad_ops_ = 0, bad_apis_ = 0;
 };

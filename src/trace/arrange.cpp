@@ -4,6 +4,7 @@
 #include <future>
 #include <set>
 
+#include "base/check.h"
 #include "base/strings.h"
 #include "trace/keep_ops.h"
 
@@ -12,36 +13,19 @@ namespace {
 
 using Order = std::vector<uint32_t>;  // old row by new row
 
+// Calls visit() for each column; one that was not asked for is empty.
 template <typename Visit>
 void each_column(Ops& ops, Visit visit) {
-  visit(ops.start_ns);
-  visit(ops.end_ns);
-  visit(ops.gpu);
-  visit(ops.queue);
-  visit(ops.name);
-  visit(ops.type);
-  visit(ops.category);
-  visit(ops.id);
-  visit(ops.bytes);
-  visit(ops.shape);
-  visit(ops.api);
-  visit(ops.process);
+  const auto all = [&](auto&... columns) { (visit(columns), ...); };
+  all(ops.start_ns, ops.end_ns, ops.gpu, ops.queue, ops.name, ops.type, ops.category, ops.id,
+      ops.bytes, ops.shape, ops.api, ops.process);
 }
 
 template <typename Visit>
 void each_column(Apis& apis, Visit visit) {
-  visit(apis.start_ns);
-  visit(apis.end_ns);
-  visit(apis.name);
-  visit(apis.domain);
-  visit(apis.kind);
-  visit(apis.thread);
-  visit(apis.label);
-  visit(apis.args);
-  visit(apis.stream);
-  visit(apis.blocks);
-  visit(apis.between_gpus);
-  visit(apis.stack);
+  const auto all = [&](auto&... columns) { (visit(columns), ...); };
+  all(apis.start_ns, apis.end_ns, apis.name, apis.domain, apis.kind, apis.thread, apis.label,
+      apis.args, apis.stream, apis.blocks, apis.between_gpus, apis.stack);
 }
 
 template <typename Table>
@@ -199,6 +183,21 @@ std::vector<Row> new_rows(const Order& rows, size_t old_size) {
   return moved;
 }
 
+// Counters follow their operations, and go with those that have gone.
+void move_counters(OpCounters& counters, const std::vector<Row>& new_row) {
+  size_t count = 0;
+  for (size_t i = 0; i < counters.size(); ++i) {
+    const Row row = new_row[static_cast<size_t>(counters.op[i])];
+    if (row == kNone) continue;
+    counters.op[count] = row;
+    counters.name[count] = counters.name[i];
+    counters.value[count++] = counters.value[i];
+  }
+  counters.op.resize(count);
+  counters.name.resize(count);
+  counters.value.resize(count);
+}
+
 void relink(Trace& trace, const Order& apis, size_t old_size) {
   if (trace.ops.api.empty()) return;
   const std::vector<Row> moved = new_rows(apis, old_size);
@@ -245,9 +244,7 @@ void warn_of_jump(const Table& table, const char* what, Trace& trace) {
 void extend_program(Trace& trace, int64_t rank) {
   const std::vector<bool> processes = processes_of_rank(trace, rank);
   const auto take = [&](int64_t start_ns, int64_t end_ns) {
-    if (!trace.program) trace.program = Interval{start_ns, end_ns};
-    trace.program->start_ns = std::min(trace.program->start_ns, start_ns);
-    trace.program->end_ns = std::max({trace.program->end_ns, start_ns, end_ns});
+    extend(trace.program, {start_ns, std::max(start_ns, end_ns)});
   };
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     const int32_t process = trace.threads[trace.apis.thread[i]].process;
@@ -257,6 +254,16 @@ void extend_program(Trace& trace, int64_t rank) {
   for (size_t i = 0; i < trace.ops.size(); ++i) {
     if (trace.rank_of_op(i) == rank) take(trace.ops.start_ns[i], trace.ops.end_ns[i]);
   }
+}
+
+void keep_ops(Trace& trace, const std::vector<bool>& kept) {
+  SONDE_CHECK(kept.size() == trace.ops.size());
+  Order order;
+  for (size_t row = 0; row < kept.size(); ++row) {
+    if (kept[row]) order.push_back(static_cast<uint32_t>(row));
+  }
+  take_rows(trace.ops, order);
+  move_counters(trace.op_counters, new_rows(order, kept.size()));
 }
 
 void arrange_rows(const Request& request, const Window& window, Trace& trace) {

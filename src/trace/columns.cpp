@@ -11,16 +11,7 @@
 
 namespace sonde::trace {
 
-ShapeTable::ShapeTable(Trace& trace) : shapes_(&trace.shapes) {
-  trace.shapes.assign(1, LaunchShape{});
-  index_of_.emplace(LaunchShape{}, 0);
-}
-
-uint32_t ShapeTable::index(const LaunchShape& shape) {
-  return numbered(index_of_, *shapes_, shape);
-}
-
-size_t ShapeTable::Hash::operator()(const LaunchShape& shape) const {
+size_t ShapeHash::operator()(const LaunchShape& shape) const {
   uint64_t hash = 0;
   for (int i = 0; i < 3; ++i) {
     hash = (hash ^ static_cast<uint64_t>(shape.grid[i])) * 0x9E3779B97F4A7C15u;
@@ -31,36 +22,28 @@ size_t ShapeTable::Hash::operator()(const LaunchShape& shape) const {
 
 Request united(const Request& a, const Request& b) {
   Request both = a;
-  both.ops |= b.ops;
-  both.op_ids |= b.op_ids;
-  both.op_bytes |= b.op_bytes;
-  both.op_shapes |= b.op_shapes;
-  both.op_counters |= b.op_counters;
-  both.devices |= b.devices;
-  both.apis |= b.apis;
-  both.nesting |= b.nesting;
-  both.links |= b.links;
-  both.streams |= b.streams;
-  both.samples |= b.samples;
-  both.launch_stacks |= b.launch_stacks;
-  both.monitors |= b.monitors;
-  both.program |= b.program;
-  both.cpu_time |= b.cpu_time;
-  both.explains_idle |= b.explains_idle;
+  for (bool Request::*const wants :
+       {&Request::ops, &Request::op_ids, &Request::op_bytes, &Request::op_shapes,
+        &Request::op_counters, &Request::devices, &Request::apis, &Request::nesting,
+        &Request::links, &Request::streams, &Request::samples, &Request::launch_stacks,
+        &Request::monitors, &Request::program, &Request::cpu_time, &Request::explains_idle}) {
+    both.*wants |= b.*wants;
+  }
   both.args_of |= b.args_of;
   if (a.args_of == 0) both.args_named = b.args_named;
   if (a.args_of != 0 && b.args_of != 0 && a.args_named != b.args_named) both.args_named = nullptr;
   return both;
 }
 
-void describe_device(Trace& trace, int64_t gpu, std::string_view name, int64_t compute_units) {
-  for (Device& device : trace.devices) {
+void describe_device(std::vector<Device>& devices, int64_t gpu, std::string_view name,
+                     int64_t compute_units) {
+  for (Device& device : devices) {
     if (device.gpu != gpu) continue;
     if (device.name.empty()) device.name = std::string(name);
     if (device.compute_units == 0) device.compute_units = compute_units;
     return;
   }
-  trace.devices.push_back({gpu, std::string(name), compute_units});
+  devices.push_back({gpu, std::string(name), compute_units});
 }
 
 namespace {
@@ -69,20 +52,13 @@ namespace {
 void complete_domains(Trace& trace) {
   constexpr NameId kNotSeen = ~NameId{0};
   std::vector<NameId> domain_of(trace.names.size(), kNotSeen);
-  std::unordered_map<std::string, NameId> index_of;
-  const auto intern = [&](const std::string& text) {
-    if (index_of.empty()) {
-      for (size_t i = 0; i < trace.names.size(); ++i) {
-        index_of.emplace(trace.names[i], static_cast<NameId>(i));
-      }
-    }
-    return numbered(index_of, trace.names, text);
-  };
+  std::optional<TextNumbering> names;  // takes its time, and may not be needed
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (trace.apis.domain[i] != trace.empty_name) continue;
     NameId& domain = domain_of[trace.apis.name[i]];
     if (domain == kNotSeen) {
-      domain = intern(std::string(store::domain_of_api(trace.names[trace.apis.name[i]])));
+      if (!names) names.emplace(trace.names);
+      domain = names->index(std::string(store::domain_of_api(trace.names[trace.apis.name[i]])));
     }
     trace.apis.domain[i] = domain;
   }
@@ -224,7 +200,7 @@ void warn_of_no_such(const Request& request, const Raw& raw, Trace& trace) {
 
 void arrange(const Request& request, const Window& window, const Raw& raw, Trace& trace) {
   trace.gpu = request.gpu;
-  if (raw.first_ns != std::numeric_limits<int64_t>::max()) trace.origin_ns = raw.first_ns;
+  if (raw.extent) trace.origin_ns = raw.extent->start_ns;
   warn_of_no_such(request, raw, trace);
   complete_domains(trace);
   for (const std::string& name : trace.names) {

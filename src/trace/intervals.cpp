@@ -19,6 +19,12 @@ void append(IntervalSet& set, int64_t start_ns, int64_t end_ns) {
 
 }  // namespace
 
+void extend(std::optional<Interval>& extent, Interval more) {
+  if (!extent) extent = more;
+  extent->start_ns = std::min(extent->start_ns, more.start_ns);
+  extent->end_ns = std::max(extent->end_ns, more.end_ns);
+}
+
 void normalise(std::vector<Interval>& intervals) {
   const auto by_start = [](const Interval& a, const Interval& b) {
     return a.start_ns < b.start_ns;

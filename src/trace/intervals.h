@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct Interval {
   int64_t end_ns = 0;
   friend bool operator==(const Interval&, const Interval&) = default;
 };
+
+// Makes `extent` reach from the first start to the last end of all that it is given.
+void extend(std::optional<Interval>& extent, Interval more);
 
 using IntervalSet = std::vector<Interval>;
 

@@ -8,9 +8,7 @@
 
 namespace sonde::trace {
 
-// `kept` by row of Trace::ops. Calls and samples stay.
+// `kept` by row of Trace::ops. Calls and samples stay; counters of an operation go with it.
 void keep_ops(Trace& trace, const std::vector<bool>& kept);
-// Counters follow their operations to `new_row`, and go with those that have none.
-void move_counters(OpCounters& counters, const std::vector<Row>& new_row);
 
 }  // namespace sonde::trace

@@ -42,17 +42,12 @@ Status load_op_columns(store::Database& database, const Request& request, bool w
   const std::string columns = std::string("start_ns, end_ns, gpu_id, queue_id, name_id, type_id") +
                               (with_ids ? ", id" : "");
   Ops& ops = trace.ops;
-  QueueTable queues(trace);
+  Numbering queues(trace.queues);
   if (!request.window.extent && !request.gpu) SONDE_TRY(reserve_ops(database, ops));
   return store::scan(database, columns, "v_op", {}, [&](const store::Row& row) {
     const int64_t gpu = row.integer(2);
     const Interval times = {row.integer(0), row.integer(1)};
-    if (!is_possible_span(times.start_ns, times.end_ns)) {
-      ++raw.impossible;
-      return;
-    }
-    raw.first_ns = std::min(raw.first_ns, times.start_ns);
-    raw.last_ns = std::max(raw.last_ns, times.end_ns);
+    if (!raw.take(times)) return;
     if (request.gpu) raw.gpus.insert(gpu);
     if (!wants_gpu(request, gpu)) return;
     if (times.start_ns >= request.window.select.end_ns) return;  // the rest is arrange()'s
@@ -66,23 +61,6 @@ Status load_op_columns(store::Database& database, const Request& request, bool w
   });
 }
 
-// Processes as the calls name them: files before Sonde's tables know no others.
-class ProcessTable {
- public:
-  explicit ProcessTable(Trace& trace) : processes_(&trace.processes) {}
-  int32_t index(int64_t pid) {
-    if (!processes_->empty() && pid == last_pid_) return last_index_;
-    last_pid_ = pid;
-    return last_index_ = numbered(index_of_, *processes_, pid, Process{pid, {}});
-  }
-
- private:
-  std::vector<Process>* processes_;
-  std::unordered_map<int64_t, int32_t> index_of_;
-  int64_t last_pid_ = 0;
-  int32_t last_index_ = 0;
-};
-
 struct ApiExtras {
   std::vector<int64_t> id;       // rocpd_api.id
   std::vector<int64_t> args_id;  // 0 = none
@@ -91,25 +69,22 @@ struct ApiExtras {
 Status load_api_columns(store::Database& database, const Request& request, NameTable& names,
                         Trace& trace, Raw& raw, ApiExtras& extras) {
   Apis& apis = trace.apis;
-  ThreadTable threads(trace);
-  ProcessTable processes(trace);
+  Numbering threads(trace.threads);
+  Numbering processes(trace.processes);  // as the calls name them: older files know no others
   const bool nesting = request.nesting;
   const std::string columns = std::string("start_ns, end_ns, name_id, domain_id") +
                               (nesting ? ", category_id, pid, tid, id, args_id" : "");
   return store::scan(database, columns, "v_api", {}, [&](const store::Row& row) {
-    if (!is_possible_span(row.integer(0), row.integer(1))) {
-      ++raw.impossible;
-      return;
-    }
-    raw.first_ns = std::min(raw.first_ns, row.integer(0));
-    raw.last_ns = std::max(raw.last_ns, row.integer(1));
-    apis.start_ns.push_back(row.integer(0));
-    apis.end_ns.push_back(row.integer(1));
+    const Interval times = {row.integer(0), row.integer(1)};
+    if (!raw.take(times)) return;
+    apis.start_ns.push_back(times.start_ns);
+    apis.end_ns.push_back(times.end_ns);
     apis.name.push_back(names.index(row.integer(2)));
     apis.domain.push_back(names.index(row.integer_or(3, NameTable::kNoString)));
     if (!nesting) return;
     raw.api_category.push_back(names.index(row.integer_or(4, NameTable::kNoString)));
-    apis.thread.push_back(threads.index(processes.index(row.integer(5)), row.integer(6)));
+    const auto process = static_cast<int32_t>(processes.index({row.integer(5), {}}));
+    apis.thread.push_back(threads.index({process, row.integer(6)}));
     if (request.links) extras.id.push_back(row.integer(7));
     extras.args_id.push_back(row.integer_or(8, 0));
   });
@@ -130,7 +105,7 @@ Status load_op_details(store::Database& database, const Request& request, Trace&
   Ops& ops = trace.ops;
   if (request.op_bytes) ops.bytes.assign(ops.size(), -1);
   if (request.op_shapes) ops.shape.assign(ops.size(), 0);
-  ShapeTable shapes(trace);
+  ShapeNumbering shapes(trace.shapes);
   RowIndex index(ops.id);
   return store::each_row(database,
                          "SELECT op_id, bytes, grid_x, grid_y, grid_z, group_x, "
@@ -170,10 +145,10 @@ Status load_op_counters(store::Database& database, NameTable& names, Trace& trac
 }
 
 Status load_devices(store::Database& database, Trace& trace) {
-  return store::scan(database, "gpu_id, name, compute_units", "v_device", {},
-                     [&](const store::Row& row) {
-                       describe_device(trace, row.integer(0), row.text(1), row.integer_or(2, 0));
-                     });
+  return store::scan(
+      database, "gpu_id, name, compute_units", "v_device", {}, [&](const store::Row& row) {
+        describe_device(trace.devices, row.integer(0), row.text(1), row.integer_or(2, 0));
+      });
 }
 
 // The launching call of an operation is the first of those that are linked to it.
@@ -202,10 +177,7 @@ Status load_texts(store::Database& database, const Request& request,
   if (request.args_of != 0) apis.args.assign(apis.size(), 0);
   CallTexts texts(request, trace);
   std::unordered_map<int64_t, NameId> label_of;  // files before v3 share the texts of markers
-  std::unordered_map<std::string, NameId> name_of;
-  for (size_t i = 0; i < trace.names.size(); ++i) {
-    name_of.emplace(trace.names[i], static_cast<NameId>(i));
-  }
+  TextNumbering names(trace.names);
   // Otherwise the file is locked, and its pages are forgotten, for each text.
   SONDE_ASSIGN(auto transaction, store::Transaction::begin(database));
   SONDE_ASSIGN(auto lookup, database.prepare("SELECT string FROM v_ustring WHERE id = ?1"));
@@ -221,9 +193,8 @@ Status load_texts(store::Database& database, const Request& request,
     }
     lookup.bind(1, id);
     SONDE_ASSIGN(const bool found, lookup.step());
-    texts.keep(i, use, found ? lookup.text(0) : std::string_view(), [&](std::string_view text) {
-      return numbered(name_of, trace.names, std::string(text));
-    });
+    texts.keep(i, use, found ? lookup.text(0) : std::string_view(),
+               [&](std::string_view text) { return names.index(std::string(text)); });
     lookup.reset();
     if (use.label) label_of.emplace(id, apis.label[i]);
   }
@@ -233,9 +204,8 @@ Status load_texts(store::Database& database, const Request& request,
 // The first start of operations, which are not loaded themselves: for Trace::origin_ns.
 Status find_first_op(store::Database& database, Raw& raw) {
   return store::scan(database, "start_ns, end_ns", "v_op", {}, [&](const store::Row& row) {
-    if (is_possible_span(row.integer(0), row.integer(1))) {
-      raw.first_ns = std::min(raw.first_ns, row.integer(0));
-    }
+    const Interval times = {row.integer(0), row.integer(1)};
+    if (is_possible_span(times.start_ns, times.end_ns)) extend(raw.extent, times);
   });
 }
 

@@ -38,13 +38,6 @@ Result<std::optional<Interval>> span_of_samples(store::Database& database) {
   return first_to_last(database, "SELECT min(time_ns), max(time_ns) + 1 FROM sonde_sample");
 }
 
-void take_in(std::optional<Interval>& all, const std::optional<Interval>& more) {
-  if (!all) all = more;
-  if (!more) return;
-  all->start_ns = std::min(all->start_ns, more->start_ns);
-  all->end_ns = std::max(all->end_ns, more->end_ns);
-}
-
 }  // namespace
 
 Result<std::optional<Interval>> span_of(store::Reader& reader) {
@@ -73,17 +66,17 @@ Result<std::optional<Interval>> program_of(store::Reader& reader, const Request&
                                            const Raw& raw) {
   store::Database& database = reader.database();
   std::optional<Interval> program;
-  if (raw.first_ns <= raw.last_ns) program = Interval{raw.first_ns, raw.last_ns};
+  if (raw.extent && raw.extent->start_ns <= raw.extent->end_ns) program = raw.extent;
   if (!wanted.ops || !wanted.apis) {
     SONDE_ASSIGN(const auto others, span_of_rows(database, !wanted.ops, !wanted.apis));
-    take_in(program, others);
+    if (others) extend(program, *others);
   }
   if (!program) {
     SONDE_ASSIGN(program, span_of_samples(database));
   }
   if (!program) return program;
   SONDE_ASSIGN(const auto lifetimes, lifetime_of(reader, "true"));
-  take_in(program, lifetimes);
+  if (lifetimes) extend(program, *lifetimes);
   return program;
 }
 

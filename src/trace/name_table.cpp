@@ -25,11 +25,8 @@ uint32_t NameTable::add(int64_t string_id, uint64_t high, uint32_t low) {
 
 Result<NameTable::Texts> NameTable::resolve(store::Database& database) const {
   Texts texts;
-  std::unordered_map<std::string, uint32_t> index_of;
-  const auto intern = [&](std::string text) {
-    return numbered(index_of, texts.names, std::move(text));
-  };
-  texts.empty_name = intern("");
+  TextNumbering names(texts.names);
+  texts.empty_name = names.index("");
   SONDE_ASSIGN(auto lookup, database.prepare("SELECT string FROM v_string WHERE id = ?1"));
   for (const int64_t id : ids_) {
     if (id == kNoString) {
@@ -39,7 +36,7 @@ Result<NameTable::Texts> NameTable::resolve(store::Database& database) const {
     lookup.bind(1, id);
     SONDE_ASSIGN(const bool found, lookup.step());
     texts.remap.push_back(
-        intern(found ? std::string(lookup.text(0)) : "<string " + std::to_string(id) + ">"));
+        names.index(found ? std::string(lookup.text(0)) : "<string " + std::to_string(id) + ">"));
     lookup.reset();
   }
   return texts;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/strings.h"
 #include "trace/steps.h"
@@ -18,16 +17,6 @@ Error wrong(const std::string& text) {
                     "like marker:REGEX, marker:REGEX#2, kernel:REGEX, step:3, step:3..5 or "
                     "launched:3");
 }
-
-struct Cover {
-  int64_t start_ns = std::numeric_limits<int64_t>::max();
-  int64_t end_ns = std::numeric_limits<int64_t>::min();
-  void add(int64_t begin_ns, int64_t last_ns) {
-    start_ns = std::min(start_ns, begin_ns);
-    end_ns = std::max(end_ns, last_ns);
-  }
-  bool any() const { return start_ns <= end_ns; }
-};
 
 // The number that a name ends in ("ProfilerStep#6", "period 2").
 std::optional<int64_t> number_of(const std::string& name) {
@@ -110,18 +99,18 @@ Result<Interval> NamedWindow::find_steps_in(const Trace& trace) const {
   const auto is_wanted = [&](size_t step) {
     return numbers[step] >= first && numbers[step] <= last;
   };
-  Cover cover;
+  std::optional<Interval> cover;
   for (size_t i = 0; i < numbers.size() && !launched; ++i) {
-    if (is_wanted(i)) cover.add(found.steps[i].time.start_ns, found.steps[i].time.end_ns);
+    if (is_wanted(i)) extend(cover, found.steps[i].time);
   }
   if (launched) {
     const std::vector<Row> step_of = step_of_ops(trace, found);
     for (size_t i = 0; i < step_of.size(); ++i) {
       if (step_of[i] == kNone || !is_wanted(static_cast<size_t>(step_of[i]))) continue;
-      cover.add(trace.ops.start_ns[i], trace.ops.end_ns[i]);
+      extend(cover, {trace.ops.start_ns[i], trace.ops.end_ns[i]});
     }
   }
-  if (cover.any()) return Interval{cover.start_ns, cover.end_ns};
+  if (cover) return *cover;
   if (numbers.empty()) return nothing("there are no steps");
   const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
   return nothing(fmt::format("there are steps {} to {}, by {}", *least, *most, found.source));
@@ -129,7 +118,7 @@ Result<Interval> NamedWindow::find_steps_in(const Trace& trace) const {
 
 Result<Interval> NamedWindow::find(const Trace& trace) const {
   if (kind == Kind::kStep) return find_steps_in(trace);
-  Cover cover;
+  std::optional<Interval> cover;
   std::vector<int8_t> wanted(trace.names.size(), -1);
   const auto fits = [&](NameId name) {
     if (wanted[name] < 0) wanted[name] = names.wants(trace.names[name]) ? 1 : 0;
@@ -138,20 +127,20 @@ Result<Interval> NamedWindow::find(const Trace& trace) const {
   const auto is_marker = [&](size_t i) { return trace.apis.kind[i] == ApiKind::kMarker; };
   for (size_t i = 0; kind == Kind::kKernel && i < trace.ops.size(); ++i) {
     if (trace.class_of(i) != OpClass::kKernel || !fits(trace.label(i))) continue;
-    cover.add(trace.ops.start_ns[i], trace.ops.end_ns[i]);
+    extend(cover, {trace.ops.start_ns[i], trace.ops.end_ns[i]});
   }
   for (size_t i = 0; kind == Kind::kMarker && i < trace.apis.size(); ++i) {
     if (is_marker(i) && fits(trace.apis.label[i])) {
-      cover.add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
+      extend(cover, {trace.apis.start_ns[i], trace.apis.end_ns[i]});
     }
   }
   int64_t count = 0;
-  for (size_t i = 0; number != 0 && !cover.any() && i < trace.apis.size(); ++i) {
+  for (size_t i = 0; number != 0 && !cover && i < trace.apis.size(); ++i) {
     const std::string& name = trace.names[trace.apis.label[i]];
     if (!is_marker(i) || has_number(name) || !counted.wants(name)) continue;
-    if (++count == number) cover.add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
+    if (++count == number) extend(cover, {trace.apis.start_ns[i], trace.apis.end_ns[i]});
   }
-  if (cover.any()) return Interval{cover.start_ns, cover.end_ns};
+  if (cover) return *cover;
   if (kind == Kind::kKernel) return nothing("sonde ktop lists the kernels");
   return nothing(count == 0 ? "sonde api lists the markers"
                             : fmt::format("there are {} without the number", count));

@@ -26,9 +26,9 @@ class ColumnSink : public importers::Sink {
         needs_span_(needs_span),
         trace_(trace),
         raw_(raw),
-        shapes_(trace),
-        queues_(trace),
-        threads_(trace),
+        shapes_(trace.shapes),
+        queues_(trace.queues),
+        threads_(trace.threads),
         call_texts_(request, trace),
         sensors_(request) {
     trace_.names.emplace_back();
@@ -77,7 +77,7 @@ class ColumnSink : public importers::Sink {
 
   int64_t api(const importers::Api& row) override {
     extend_span(row.start_ns, row.end_ns);
-    raw_.first_ns = std::min(raw_.first_ns, row.start_ns);
+    extend(raw_.extent, {row.start_ns, row.end_ns});
     if (!request_.apis) return ++calls_;
     Apis& apis = trace_.apis;
     apis.start_ns.push_back(row.start_ns);
@@ -86,7 +86,7 @@ class ColumnSink : public importers::Sink {
     apis.domain.push_back(static_cast<NameId>(row.domain));
     if (!request_.nesting) return ++calls_;
     raw_.api_category.push_back(static_cast<NameId>(row.category));
-    apis.thread.push_back(threads_.index(index_of_process(row.process), row.tid));
+    apis.thread.push_back(threads_.index({index_of_process(row.process), row.tid}));
     apis.label.push_back(static_cast<NameId>(row.name));
     if (request_.args_of != 0) apis.args.push_back(0);
     if (row.args.empty()) return ++calls_;
@@ -99,7 +99,7 @@ class ColumnSink : public importers::Sink {
 
   int64_t op(const importers::Op& row) override {
     extend_span(row.start_ns, row.end_ns);
-    raw_.first_ns = std::min(raw_.first_ns, row.start_ns);
+    extend(raw_.extent, {row.start_ns, row.end_ns});
     if (request_.gpu) raw_.gpus.insert(row.gpu);
     const bool kept = request_.ops && wants_gpu(request_, row.gpu);
     row_of_op_.push_back(kept ? static_cast<Row>(trace_.ops.size()) : kNone);
@@ -129,7 +129,7 @@ class ColumnSink : public importers::Sink {
 
   void device(const importers::Device& row) override {
     if (!request_.devices) return;
-    describe_device(trace_, row.gpu, row.name, row.compute_units.value_or(0));
+    describe_device(trace_.devices, row.gpu, row.name, row.compute_units.value_or(0));
   }
 
   void launch(const importers::Launch& launch) override {
@@ -166,10 +166,7 @@ class ColumnSink : public importers::Sink {
   Row row_of(int64_t op) const { return op <= 0 ? kNone : row_of_op_[static_cast<size_t>(op) - 1]; }
 
   void extend_span(int64_t start_ns, int64_t end_ns) {
-    if (!needs_span_) return;
-    if (!span_) span_ = Interval{start_ns, end_ns};
-    span_->start_ns = std::min(span_->start_ns, start_ns);
-    span_->end_ns = std::max(span_->end_ns, end_ns);
+    if (needs_span_) extend(span_, {start_ns, end_ns});
   }
 
   int32_t index_of_process(int64_t process) {
@@ -185,9 +182,9 @@ class ColumnSink : public importers::Sink {
   bool needs_span_;
   Trace& trace_;
   Raw& raw_;
-  ShapeTable shapes_;
-  QueueTable queues_;
-  ThreadTable threads_;
+  ShapeNumbering shapes_;
+  Numbering<Queue> queues_;
+  Numbering<Thread> threads_;
   CallTexts call_texts_;
   SensorRows sensors_;
   std::vector<Known> processes_;  // by handle - 1

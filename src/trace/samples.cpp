@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <unordered_map>
 
 #include "base/numbered.h"
@@ -21,14 +20,12 @@ constexpr int kMostInlined = 64;  // in a damaged file inlined functions may be 
 class SampleLoader {
  public:
   SampleLoader(store::Database& database, const Request& request, Trace& trace)
-      : database_(database), request_(request), trace_(trace), code_(trace.stacks) {
-    for (size_t i = 0; i < trace.names.size(); ++i) {
-      names_.emplace(trace.names[i], static_cast<uint32_t>(i));
-    }
-    for (size_t i = 0; i < trace.threads.size(); ++i) {
-      threads_[{trace.threads[i].process, trace.threads[i].tid}] = static_cast<uint32_t>(i);
-    }
-  }
+      : database_(database),
+        request_(request),
+        trace_(trace),
+        code_(trace.stacks),
+        names_(trace.names),
+        threads_(trace.threads) {}
 
   Status load() {
     SONDE_TRY(load_frames());
@@ -52,8 +49,6 @@ class SampleLoader {
     bool in_library = false;  // its module
   };
 
-  uint32_t name(std::string_view text) { return numbered(names_, trace_.names, std::string(text)); }
-
   Status load_frames() {
     Modules modules;
     SONDE_TRY(store::scan(database_, "id, path", "sonde_module", {}, [&](const store::Row& row) {
@@ -65,10 +60,10 @@ class SampleLoader {
           CodeFrame frame;
           const std::string& module = modules.path(row.integer_or(2, 0));
           frame.kind = row.text(1) == "python" ? FrameKind::kPython : FrameKind::kNative;
-          frame.function = name(row.is_null(4) ? fmt::format("{:#x}", row.integer_or(3, 0))
-                                               : valid_utf8(row.text(4)));
-          frame.module = name(module);
-          frame.file = row.is_null(5) ? frame.module : name(valid_utf8(row.text(5)));
+          frame.function = names_.index(row.is_null(4) ? fmt::format("{:#x}", row.integer_or(3, 0))
+                                                       : valid_utf8(row.text(4)));
+          frame.module = names_.index(module);
+          frame.file = row.is_null(5) ? frame.module : names_.index(valid_utf8(row.text(5)));
           frame.line = row.integer_or(6, 0);
           // What a function was inlined into has no module; load_stacks() finds it.
           const bool in_library = row.is_null(7) ? modules.is_library(module) : row.integer(7) != 0;
@@ -158,9 +153,7 @@ class SampleLoader {
       ++code_.bad_samples;
       return std::nullopt;
     }
-    const Thread thread{process->second, row.integer(1)};
-    return Place{numbered(threads_, trace_.threads, {thread.process, thread.tid}, thread),
-                 stack->second};
+    return Place{threads_.index({process->second, row.integer(1)}), stack->second};
   }
 
   template <typename Columns>  // Samples or Blocked
@@ -177,11 +170,11 @@ class SampleLoader {
   const Request& request_;
   Trace& trace_;
   CallStacks& code_;
-  std::unordered_map<std::string, uint32_t> names_;
+  TextNumbering names_;
+  Numbering<Thread> threads_;
   std::unordered_map<int64_t, Frame> frames_;
   std::unordered_map<int64_t, int32_t> stacks_;
   std::unordered_map<int64_t, int32_t> processes_;
-  std::map<std::pair<int32_t, int64_t>, uint32_t> threads_;
 };
 
 }  // namespace

@@ -51,6 +51,7 @@ struct Queue {
 struct Process {
   int64_t pid = 0;
   std::optional<int64_t> rank;
+  friend auto operator<=>(const Process&, const Process&) = default;
 };
 
 // In a merged file, which of the files a process or GPU comes from: each has a range of numbers, as
@@ -61,6 +62,7 @@ constexpr int64_t first_gpu_of_file(int64_t file) { return 1000 * file; }
 struct Thread {
   int32_t process = kNone;  // index into Trace::processes
   int64_t tid = 0;
+  friend auto operator<=>(const Thread&, const Thread&) = default;
 };
 
 struct Ops {  // sorted by start, end, GPU, queue, name, type
@@ -201,7 +203,7 @@ struct Trace {
   std::vector<Queue> queues;       // sorted
   std::vector<Process> processes;  // those that made calls or were sampled
   std::vector<Thread> threads;
-  std::vector<LaunchShape> shapes;
+  std::vector<LaunchShape> shapes = {LaunchShape()};
   Samples samples;
   Blocked blocked;
   CallStacks stacks;  // of both, and of calls

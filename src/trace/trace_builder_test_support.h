@@ -72,10 +72,8 @@ class TraceBuilder {
     }
     if (wanted.devices) trace.devices = devices_;
     trace.window = window.extent;
-    for (const auto& rows : {trace.ops.start_ns, trace.apis.start_ns}) {
-      for (const int64_t start_ns : rows) raw.first_ns = std::min(raw.first_ns, start_ns);
-    }
-    if (wanted.program) trace.program = span();
+    raw.extent = span();
+    if (wanted.program) trace.program = raw.extent;
     arrange(completed(wanted), window, raw, trace);
     return trace;
   }
@@ -91,13 +89,8 @@ class TraceBuilder {
  private:
   std::optional<Interval> span() const {
     std::optional<Interval> span;
-    const auto add = [&](const auto& row) {
-      if (!span) span = Interval{row.start_ns, row.end_ns};
-      span->start_ns = std::min(span->start_ns, row.start_ns);
-      span->end_ns = std::max(span->end_ns, row.end_ns);
-    };
-    for (const Api& api : apis_) add(api);
-    for (const Op& op : ops_) add(op);
+    for (const Api& api : apis_) extend(span, {api.start_ns, api.end_ns});
+    for (const Op& op : ops_) extend(span, {op.start_ns, op.end_ns});
     return span;
   }
 
@@ -119,7 +112,7 @@ class TraceBuilder {
 
   void add_apis(const std::vector<size_t>& order, Trace& trace, Raw& raw,
                 std::vector<Row>& row_of) const {
-    ThreadTable threads(trace);
+    Numbering threads(trace.threads);
     const bool has_streams = std::any_of(apis_.begin(), apis_.end(),
                                          [](const Api& api) { return api.stream != kNoStream; });
     for (const size_t i : order) {
@@ -130,7 +123,7 @@ class TraceBuilder {
       trace.apis.name.push_back(intern(trace, api.name));
       trace.apis.label.push_back(intern(trace, api.name));
       trace.apis.domain.push_back(intern(trace, api.domain));
-      trace.apis.thread.push_back(threads.index(process_of(trace, api.pid), api.tid));
+      trace.apis.thread.push_back(threads.index({process_of(trace, api.pid), api.tid}));
       raw.api_category.push_back(intern(trace, api.category));
       trace.apis.args.push_back(static_cast<uint32_t>(trace.texts.size()));
       trace.texts.push_back(api.args);
@@ -141,8 +134,8 @@ class TraceBuilder {
 
   void add_ops(const std::vector<size_t>& order, const std::vector<Row>& row_of,
                Trace& trace) const {
-    QueueTable queues(trace);
-    ShapeTable shapes(trace);
+    Numbering queues(trace.queues);
+    ShapeNumbering shapes(trace.shapes);
     for (const size_t i : order) {
       const Op& op = ops_[i];
       trace.ops.start_ns.push_back(op.start_ns);
