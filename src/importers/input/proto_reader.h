@@ -3,9 +3,12 @@
 // and broken() says so.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace sonde::importers {
 
@@ -57,6 +60,22 @@ class ProtoReader {
   // A text or a nested message; "" for numbers.
   std::string_view bytes() const { return bytes_; }
 
+  // The same, by the type of what takes it. A vector takes one value after the other.
+  template <std::integral T>
+  void get(T& to) const {
+    to = static_cast<T>(number_);
+  }
+  void get(double& to) const { to = real(); }
+  void get(std::string_view& to) const { to = bytes_; }
+  template <typename T>
+  void get(std::optional<T>& to) const {
+    get(to.emplace());
+  }
+  template <typename T>
+  void get(std::vector<T>& to) const {
+    get(to.emplace_back());
+  }
+
  private:
   bool take_field() {
     uint64_t key = 0;
@@ -99,5 +118,24 @@ class ProtoReader {
   Wire wire_ = Wire::kVarint;
   bool broken_ = false;
 };
+
+// A field of a message, and what takes its value.
+template <typename To>
+struct ProtoField {
+  ProtoField(uint32_t field, To& taker) : number(field), to(taker) {}
+  uint32_t number;
+  To& to;
+};
+
+// Reads these fields of a message; of several with one number the last one counts. The reader that
+// comes back is at the end.
+template <typename... To>
+ProtoReader read_fields(std::string_view message, ProtoField<To>... fields) {
+  ProtoReader reader(message);
+  while (reader.next()) {
+    ((reader.field() == fields.number ? reader.get(fields.to) : void()), ...);
+  }
+  return reader;
+}
 
 }  // namespace sonde::importers

@@ -26,14 +26,11 @@ void PerfettoClocks::snapshot(uint32_t sequence, std::string_view message) {
     if (reader.field() == 2 && trace_clock_ == 0) trace_clock_ = reader.number();
     if (reader.field() != 1) continue;
     uint64_t clock = 0, value = 0;
+    int64_t unit_ns = 0;
     Scale scale;
-    ProtoReader entry(reader.bytes());
-    while (entry.next()) {
-      if (entry.field() == 1) clock = entry.number();
-      if (entry.field() == 2) value = entry.number();
-      if (entry.field() == 3) scale.incremental = entry.number() != 0;
-      if (entry.field() == 4 && entry.number() > 0) scale.unit_ns = entry.integer();
-    }
+    read_fields(reader.bytes(), ProtoField{1, clock}, ProtoField{2, value},
+                ProtoField{3, scale.incremental}, ProtoField{4, unit_ns});
+    if (unit_ns != 0) scale.unit_ns = unit_ns;
     const Id key = id(sequence, clock);
     made[key].ns = scale.now_ns = wrapping_multiply(value, scale.unit_ns);
     scales_[key] = scale;

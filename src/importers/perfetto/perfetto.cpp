@@ -79,11 +79,7 @@ Result<Clock> clock(Source& source) {
     if (!more) break;
     uint32_t sequence = 0;
     std::string_view snapshot;
-    ProtoReader reader(packet);
-    while (reader.next()) {
-      if (reader.field() == 10) sequence = static_cast<uint32_t>(reader.number());
-      if (reader.field() == 6) snapshot = reader.bytes();
-    }
+    read_fields(packet, ProtoField{6, snapshot}, ProtoField{10, sequence});
     if (snapshot.empty()) continue;
     clocks.snapshot(sequence, snapshot);
     Clock clock{PerfettoClocks::name(clocks.trace_clock()), {}};

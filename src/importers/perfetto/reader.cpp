@@ -8,8 +8,8 @@ namespace {
 
 // TracePacket
 constexpr uint32_t kProcessTree = 2, kClockSnapshot = 6, kTimestamp = 8, kSequenceId = 10,
-                   kTrackEvent = 11, kInternedData = 12, kSequenceFlags = 13, kPacketDropped = 42,
-                   kThreadDescriptor = 44, kGpuCounter = 52, kRenderStage = 53,
+                   kTrackEvent = 11, kInternedData = 12, kSequenceFlags = 13, kOldStateCleared = 41,
+                   kPacketDropped = 42, kThreadDescriptor = 44, kGpuCounter = 52, kRenderStage = 53,
                    kTimestampClock = 58, kDefaults = 59, kTrackDescriptor = 60, kGpuInfo = 128;
 constexpr uint64_t kStateCleared = 1, kNeedsState = 2;
 // TrackEvent
@@ -25,13 +25,13 @@ bool about_the_recording(uint32_t field) {
     case kTimestamp:
     case kSequenceId:
     case kSequenceFlags:
+    case kOldStateCleared:
     case kTimestampClock:
     case kPacketDropped:
     case 3:    // trusted_uid
     case 33:   // trace_config
     case 35:   // trace_stats
     case 36:   // synchronization_marker
-    case 41:   // incremental_state_cleared
     case 43:   // process_descriptor
     case 45:   // system_info
     case 69:   // service_event
@@ -53,24 +53,19 @@ void PerfettoReader::take(std::string_view bytes, const PerfettoPackets& packets
   uint32_t sequence_id = 0;
   uint64_t flags = 0, clock = 0;
   std::optional<uint64_t> time;
-  bool dropped = false;
+  bool cleared = false, dropped = false;
   std::string_view defaults, interned;
-  ProtoReader reader(bytes);
-  while (reader.next()) {
-    const uint32_t field = reader.field();
-    if (field == kSequenceId) sequence_id = static_cast<uint32_t>(reader.number());
-    if (field == kSequenceFlags) flags = reader.number();
-    if (field == 41 && reader.number() != 0) flags |= kStateCleared;
-    if (field == kTimestampClock) clock = reader.number();
-    if (field == kTimestamp) time = reader.number();
-    if (field == kDefaults) defaults = reader.bytes();
-    if (field == kInternedData) interned = reader.bytes();
-    if (field == kPacketDropped) dropped = reader.number() != 0;
-  }
+  std::vector<std::string_view> snapshots;
+  ProtoReader reader =
+      read_fields(bytes, ProtoField{kSequenceId, sequence_id}, ProtoField{kSequenceFlags, flags},
+                  ProtoField{kOldStateCleared, cleared}, ProtoField{kTimestampClock, clock},
+                  ProtoField{kTimestamp, time}, ProtoField{kDefaults, defaults},
+                  ProtoField{kInternedData, interned}, ProtoField{kPacketDropped, dropped},
+                  ProtoField{kClockSnapshot, snapshots});
   if (reader.broken()) tally_.repair("packets that are broken inside", packets.place());
   PerfettoSequence& sequence = sequences_[sequence_id];
   sequence.number = sequence_id;
-  if ((flags & kStateCleared) != 0) sequence.clear();
+  if (cleared || (flags & kStateCleared) != 0) sequence.clear();
   if (dropped && sequence.packets > 0) {
     tally_.repair("gaps where the recorder dropped packets", packets.place());
   }
@@ -83,12 +78,7 @@ void PerfettoReader::take(std::string_view bytes, const PerfettoPackets& packets
     return;
   }
   // Snapshots first: they may set the clock that the packet's own time is in.
-  reader = ProtoReader(bytes);
-  while (reader.next()) {
-    if (reader.field() == kClockSnapshot) {
-      model_.clocks.snapshot(sequence_id, reader.bytes());
-    }
-  }
+  for (const std::string_view one : snapshots) model_.clocks.snapshot(sequence_id, one);
   if (clock == 0) clock = sequence.clock != 0 ? sequence.clock : kPerfettoBoottime;
   Packet packet{sequence, {}, clock, packets};
   bool has_body = false;
@@ -147,23 +137,19 @@ bool PerfettoReader::timed(const Packet& packet) {
 
 void PerfettoReader::track_event(std::string_view message, Packet& packet) {
   if (!timed(packet)) return;
-  uint64_t type = 0, uuid = packet.sequence.track;
-  bool has_track = uuid != 0, legacy = false;
-  std::optional<double> value;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == kType) type = reader.number();
-    if (reader.field() == kTrackUuid) {
-      uuid = reader.number();
-      has_track = true;
-    }
-    if (reader.field() == kCounterValue) value = static_cast<double>(reader.integer());
-    if (reader.field() == kRealCounterValue) value = reader.real();
-    if (reader.field() == kLegacyEvent) legacy = true;
-  }
+  uint64_t type = 0;
+  std::optional<uint64_t> uuid;
+  std::optional<int64_t> integer;
+  std::optional<double> real;
+  std::optional<std::string_view> legacy;
+  if (packet.sequence.track != 0) uuid = packet.sequence.track;
+  read_fields(message, ProtoField{kType, type}, ProtoField{kTrackUuid, uuid},
+              ProtoField{kCounterValue, integer}, ProtoField{kRealCounterValue, real},
+              ProtoField{kLegacyEvent, legacy});
   extra_counters(message, packet);
   if (type == 4) {
-    if (value) return counter(uuid, *value, packet);
+    if (integer) real = static_cast<double>(*integer);
+    if (real) return counter(uuid.value_or(0), *real, packet);
     return tally_.skip("counter events without a value", packet.packets.place());
   }
   if (type < 1 || type > 3) {
@@ -174,7 +160,7 @@ void PerfettoReader::track_event(std::string_view message, Packet& packet) {
   event.time_ns = *packet.time_ns;
   event.type = static_cast<PerfettoEvent::Type>(type);
   event.track =
-      has_track ? model_.tracks.index(uuid) : model_.tracks.sequence_track(packet.sequence.number);
+      uuid ? model_.tracks.index(*uuid) : model_.tracks.sequence_track(packet.sequence.number);
   if (type != 2) slice(message, event, packet);
   model_.events.push_back(event);
 }
@@ -230,13 +216,9 @@ bool PerfettoReader::detail(std::string_view message, uint32_t category, Packet&
       case kOldFlowEnd:
         model_.flows.push_back({reader.number(), true});
         break;
-      case kGpuCorrelation: {
-        ProtoReader correlation(reader.bytes());
-        while (correlation.next()) {
-          if (correlation.field() == 1) model_.submitted.push_back(correlation.number());
-        }
+      case kGpuCorrelation:
+        read_fields(reader.bytes(), ProtoField{1, model_.submitted});
         break;
-      }
       case kCallStack:
         call_stack(reader.bytes());
         break;
@@ -272,20 +254,15 @@ bool PerfettoReader::detail(std::string_view message, uint32_t category, Packet&
 
 // Callstack of a track event: frames = 1 {function_name = 1}, outermost first.
 void PerfettoReader::call_stack(std::string_view message) {
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() != 1) continue;
-    model_.frames.push_back(text_in(reader.bytes()));
-  }
+  std::vector<std::string_view> frames;
+  read_fields(message, ProtoField{1, frames});
+  for (const std::string_view frame : frames) model_.frames.push_back(text_in(frame));
 }
 
 uint32_t PerfettoReader::text_in(std::string_view message) {
-  uint32_t text = 0;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 1) text = model_.pool.id(reader.bytes());
-  }
-  return text;
+  std::string_view text;
+  read_fields(message, ProtoField{1, text});
+  return model_.pool.id(text);
 }
 
 void PerfettoReader::counter(uint64_t uuid, double value, const Packet& packet) {
@@ -300,18 +277,14 @@ void PerfettoReader::counter(uint64_t uuid, double value, const Packet& packet) 
 // Values that ride on a slice: field 12 on the tracks of field 31, 46 on those of 45.
 void PerfettoReader::extra_counters(std::string_view message, const Packet& packet) {
   std::vector<uint64_t> tracks, real_tracks;
-  std::vector<double> values, real_values;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 31) tracks.push_back(reader.number());
-    if (reader.field() == 45) real_tracks.push_back(reader.number());
-    if (reader.field() == 12) values.push_back(static_cast<double>(reader.integer()));
-    if (reader.field() == 46) real_values.push_back(reader.real());
-  }
+  std::vector<int64_t> values;
+  std::vector<double> real_values;
+  read_fields(message, ProtoField{31, tracks}, ProtoField{45, real_tracks}, ProtoField{12, values},
+              ProtoField{46, real_values});
   if (tracks.empty()) tracks = packet.sequence.counter_tracks;
   if (real_tracks.empty()) real_tracks = packet.sequence.real_counter_tracks;
   for (size_t i = 0; i < values.size() && i < tracks.size(); ++i) {
-    counter(tracks[i], values[i], packet);
+    counter(tracks[i], static_cast<double>(values[i]), packet);
   }
   for (size_t i = 0; i < real_values.size() && i < real_tracks.size(); ++i) {
     counter(real_tracks[i], real_values[i], packet);

@@ -21,10 +21,7 @@ void append_member(std::string& object, std::string_view name, std::string_view 
 
 void take_dimensions(std::string_view message, int64_t (&axes)[3]) {
   axes[0] = axes[1] = axes[2] = 1;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() >= 1 && reader.field() <= 3) axes[reader.field() - 1] = reader.integer();
-  }
+  read_fields(message, ProtoField{1, axes[0]}, ProtoField{2, axes[1]}, ProtoField{3, axes[2]});
 }
 
 }  // namespace
@@ -60,11 +57,7 @@ void PerfettoReader::render_stage(std::string_view message, Packet& packet) {
     if (field == 21) launched = reader.bytes();
     if (field == 6) {
       std::string_view name, value;
-      ProtoReader extra(reader.bytes());
-      while (extra.next()) {
-        if (extra.field() == 1) name = extra.bytes();
-        if (extra.field() == 2) value = extra.bytes();
-      }
+      read_fields(reader.bytes(), ProtoField{1, name}, ProtoField{2, value});
       append_member(stage.args, name, json_quote(value));
     }
   }
@@ -89,10 +82,9 @@ void PerfettoReader::render_stage(std::string_view message, Packet& packet) {
 
 // Older files: 3 stages, each {name = 1}, numbered by their place.
 void PerfettoReader::stage_specifications(std::string_view message) {
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 3) old_stages_.push_back(text_in(reader.bytes()));
-  }
+  std::vector<std::string_view> stages;
+  read_fields(message, ProtoField{3, stages});
+  for (const std::string_view stage : stages) old_stages_.push_back(text_in(stage));
 }
 
 // 1 grid, 2 work group, 3 arguments
@@ -165,30 +157,22 @@ void PerfettoReader::launch_argument(std::string_view message, PerfettoSequence&
 // 1 descriptor or 4 its iid; 2 values {counter_id = 1, integer = 2, real = 3}; 3 GPU
 void PerfettoReader::gpu_counters(std::string_view message, Packet& packet) {
   if (!wants_.others && !wants_.sensors) return;
-  int64_t gpu = 0;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 3) gpu = static_cast<int32_t>(reader.number());
+  int32_t gpu = 0;
+  std::vector<std::string_view> descriptors, values;
+  std::vector<uint64_t> descriptor_iids;
+  read_fields(message, ProtoField{1, descriptors}, ProtoField{2, values}, ProtoField{3, gpu},
+              ProtoField{4, descriptor_iids});
+  for (const std::string_view descriptor : descriptors) counter_specs(descriptor, gpu);
+  for (const uint64_t iid : descriptor_iids) {
+    const auto known = packet.sequence.counter_descriptors.find(iid);
+    if (known != packet.sequence.counter_descriptors.end()) counter_specs(known->second, gpu);
   }
-  reader = ProtoReader(message);
-  while (reader.next()) {
-    if (reader.field() == 1) counter_specs(reader.bytes(), gpu);
-    if (reader.field() == 4) {
-      const auto known = packet.sequence.counter_descriptors.find(reader.number());
-      if (known != packet.sequence.counter_descriptors.end()) counter_specs(known->second, gpu);
-    }
-  }
-  reader = ProtoReader(message);
-  while (reader.next()) {
-    if (reader.field() != 2) continue;
+  for (const std::string_view entry : values) {
     uint64_t id = 0;
+    std::optional<int64_t> integer;
     std::optional<double> value;
-    ProtoReader entry(reader.bytes());
-    while (entry.next()) {
-      if (entry.field() == 1) id = entry.number();
-      if (entry.field() == 2) value = static_cast<double>(entry.integer());
-      if (entry.field() == 3) value = entry.real();
-    }
+    read_fields(entry, ProtoField{1, id}, ProtoField{2, integer}, ProtoField{3, value});
+    if (integer) value = static_cast<double>(*integer);
     const auto spec = counter_specs_.find({gpu, id});
     if (spec == counter_specs_.end() || !value) {
       tally_.skip("values of GPU counters that the file does not describe", packet.packets.place());
@@ -210,36 +194,26 @@ void PerfettoReader::gpu_counters(std::string_view message, Packet& packet) {
 
 // 1 counters {counter_id = 1, name = 2, value_direction = 11 (2 = forwards)}
 void PerfettoReader::counter_specs(std::string_view descriptor, int64_t gpu) {
-  ProtoReader reader(descriptor);
-  while (reader.next()) {
-    if (reader.field() != 1) continue;
-    uint64_t id = 0;
-    CounterSpec spec;
-    ProtoReader entry(reader.bytes());
-    while (entry.next()) {
-      if (entry.field() == 1) id = entry.number();
-      if (entry.field() == 2) spec.name = model_.pool.id(entry.bytes());
-      if (entry.field() == 11) spec.forwards = entry.number() == 2;
-    }
-    CounterSpec& known = counter_specs_[{gpu, id}];
-    spec.last_ns = known.last_ns;
-    known = spec;
+  std::vector<std::string_view> counters;
+  read_fields(descriptor, ProtoField{1, counters});
+  for (const std::string_view counter : counters) {
+    uint64_t id = 0, direction = 0;
+    std::string_view name;
+    read_fields(counter, ProtoField{1, id}, ProtoField{2, name}, ProtoField{11, direction});
+    CounterSpec& spec = counter_specs_[{gpu, id}];
+    spec.name = model_.pool.id(name);
+    spec.forwards = direction == 2;
   }
 }
 
 // 1 GPUs {name = 1, vendor = 2, model = 3}, numbered by their place
 void PerfettoReader::gpu_info(std::string_view message) {
-  int64_t number = 0;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() != 1) continue;
-    PerfettoGpu gpu;
-    ProtoReader entry(reader.bytes());
-    while (entry.next()) {
-      if (entry.field() == 1) gpu.name = valid_utf8(entry.bytes());
-      if (entry.field() == 2) gpu.vendor = valid_utf8(entry.bytes());
-    }
-    model_.gpus[number++] = std::move(gpu);
+  std::vector<std::string_view> gpus;
+  read_fields(message, ProtoField{1, gpus});
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    std::string_view name, vendor;
+    read_fields(gpus[i], ProtoField{1, name}, ProtoField{2, vendor});
+    model_.gpus[static_cast<int64_t>(i)] = {valid_utf8(name), valid_utf8(vendor)};
   }
 }
 

@@ -56,95 +56,56 @@ void PerfettoSequence::set_defaults(std::string_view message) {
   while (reader.next()) {
     if (reader.field() == 58) clock = reader.number();
     if (reader.field() != 11) continue;  // TrackEventDefaults
-    ProtoReader events(reader.bytes());
-    while (events.next()) {
-      if (events.field() == 11) track = events.number();
-      if (events.field() == 31) counter_tracks.push_back(events.number());
-      if (events.field() == 45) real_counter_tracks.push_back(events.number());
-    }
+    read_fields(reader.bytes(), ProtoField{11, track}, ProtoField{31, counter_tracks},
+                ProtoField{45, real_counter_tracks});
   }
 }
 
 void PerfettoSequence::intern(std::string_view message, TextPool& pool) {
   ProtoReader reader(message);
   while (reader.next()) {
-    const uint32_t field = reader.field();
-    if (field == kFrames) intern_frame(reader.bytes());
-    if (field == kCallStacks) intern_call_stack(reader.bytes());
-    if (field == kContexts || field == kSpecifications || field == kCounterDescriptors) {
-      intern_gpu(field, reader.bytes(), pool);
+    const int kind = kind_of_field(reader.field());
+    if (kind < 0) {
+      intern_other(reader.field(), reader.bytes(), pool);
+      continue;
     }
-    const int kind = kind_of_field(field);
-    if (kind < 0) continue;
     uint64_t iid = 0;
-    std::string_view text;
-    ProtoReader entry(reader.bytes());
-    while (entry.next()) {
-      if (entry.field() == 1) iid = entry.number();
-      if (entry.field() == 2) text = entry.bytes();
-      // The readable name of a kernel, unless it can be made of the one that the program used.
-      if (field == 1000 && entry.field() == 3 && !entry.bytes().empty() &&
-          demangle(text) != entry.bytes()) {
-        text = entry.bytes();
-      }
-    }
+    std::string_view text, readable;
+    read_fields(reader.bytes(), ProtoField{1, iid}, ProtoField{2, text}, ProtoField{3, readable});
+    // The readable name of a kernel, unless it can be made of the one that the program used.
+    if (kind == kKernel && !readable.empty() && demangle(text) != readable) text = readable;
     texts[kind][iid] = pool.id(text);
   }
 }
 
-void PerfettoSequence::intern_frame(std::string_view message) {
-  uint64_t iid = 0, function = 0;
-  ProtoReader entry(message);
-  while (entry.next()) {
-    if (entry.field() == 1) iid = entry.number();
-    if (entry.field() == 2) function = entry.number();
-  }
-  frames[iid] = text(kFunction, function);
-}
-
-void PerfettoSequence::intern_call_stack(std::string_view message) {
+void PerfettoSequence::intern_other(uint32_t field, std::string_view entry, TextPool& pool) {
   uint64_t iid = 0;
-  std::vector<uint32_t> stack;
-  ProtoReader entry(message);
-  while (entry.next()) {
-    if (entry.field() == 1) iid = entry.number();
-    if (entry.field() != 2) continue;
-    const auto frame = frames.find(entry.number());
-    stack.push_back(frame == frames.end() ? 0 : frame->second);
-  }
-  call_stacks[iid] = std::move(stack);
-}
-
-void PerfettoSequence::intern_gpu(uint32_t field, std::string_view message, TextPool& pool) {
-  if (field == kCounterDescriptors) {
-    uint64_t iid = 0;
-    std::string descriptor;
-    ProtoReader entry(message);
-    while (entry.next()) {
-      if (entry.field() == 1) iid = entry.number();
-      if (entry.field() == 2) descriptor = entry.bytes();
+  std::string_view bytes;
+  if (field == kFrames) {
+    uint64_t function = 0;
+    read_fields(entry, ProtoField{1, iid}, ProtoField{2, function});
+    frames[iid] = text(kFunction, function);
+  } else if (field == kCallStacks) {
+    std::vector<uint64_t> iids;
+    read_fields(entry, ProtoField{1, iid}, ProtoField{2, iids});
+    std::vector<uint32_t> stack;
+    for (const uint64_t frame : iids) {
+      const auto known = frames.find(frame);
+      stack.push_back(known == frames.end() ? 0 : known->second);
     }
-    counter_descriptors[iid] = std::move(descriptor);
-    return;
-  }
-  uint64_t iid = 0;
-  Specification specification;
-  Context context;
-  ProtoReader entry(message);
-  while (entry.next()) {
-    if (entry.field() == 1) iid = entry.number();
-    if (field == kContexts) {
-      if (entry.field() == 2) context.pid = static_cast<int32_t>(entry.number());
-      if (entry.field() == 3) context.api = entry.number();
-    } else {
-      if (entry.field() == 2) specification.name = pool.id(entry.bytes());
-      if (entry.field() == 4) specification.category = entry.number();
-    }
-  }
-  if (field == kContexts) {
-    contexts[iid] = context;
-  } else {
-    specifications[iid] = specification;
+    call_stacks[iid] = std::move(stack);
+  } else if (field == kContexts) {
+    int32_t pid = -1;
+    uint64_t api = 0;
+    read_fields(entry, ProtoField{1, iid}, ProtoField{2, pid}, ProtoField{3, api});
+    contexts[iid] = {pid, api};
+  } else if (field == kSpecifications) {
+    uint64_t category = 0;
+    read_fields(entry, ProtoField{1, iid}, ProtoField{2, bytes}, ProtoField{4, category});
+    specifications[iid] = {pool.id(bytes), category};
+  } else if (field == kCounterDescriptors) {
+    read_fields(entry, ProtoField{1, iid}, ProtoField{2, bytes});
+    counter_descriptors[iid] = bytes;
   }
 }
 

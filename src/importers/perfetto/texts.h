@@ -66,9 +66,7 @@ struct PerfettoSequence {
   uint32_t text(Kind kind, uint64_t iid);
 
  private:
-  void intern_frame(std::string_view message);
-  void intern_call_stack(std::string_view message);
-  void intern_gpu(uint32_t field, std::string_view message, TextPool& pool);
+  void intern_other(uint32_t field, std::string_view entry, TextPool& pool);
 };
 
 }  // namespace sonde::importers

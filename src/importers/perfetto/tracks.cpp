@@ -38,16 +38,12 @@ uint32_t PerfettoTracks::index(uint64_t uuid) {
 }
 
 void PerfettoTracks::describe(std::string_view message) {
-  ProtoReader reader(message);
   uint64_t uuid = 0;
   std::string_view description;
-  while (reader.next()) {
-    if (reader.field() == 1) uuid = reader.number();
-    if (reader.field() == 14) description = reader.bytes();
-  }
+  read_fields(message, ProtoField{1, uuid}, ProtoField{14, description});
   PerfettoTrack& track = tracks_[index(uuid)];
   track.described = true;
-  reader = ProtoReader(message);
+  ProtoReader reader(message);
   while (reader.next()) {
     switch (reader.field()) {
       case 2:
@@ -84,20 +80,27 @@ void PerfettoTracks::describe(std::string_view message) {
 }
 
 void PerfettoTracks::process(PerfettoTrack& track, std::string_view message) {
-  PerfettoProcess said;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 1) track.pid = static_cast<int32_t>(reader.number());
-    if (reader.field() == 2) {
-      if (!said.command.empty()) said.command += ' ';
-      said.command += valid_utf8(reader.bytes());
-    }
-    if (reader.field() == 6) said.name = valid_utf8(reader.bytes());
+  std::optional<int32_t> pid;
+  std::vector<std::string_view> command;
+  std::string_view name;
+  read_fields(message, ProtoField{1, pid}, ProtoField{2, command}, ProtoField{6, name});
+  if (pid) track.pid = *pid;
+  if (track.pid) add_process(*track.pid, command, name);
+}
+
+// What is not said stays as it was.
+PerfettoProcess& PerfettoTracks::add_process(int64_t pid,
+                                             const std::vector<std::string_view>& command,
+                                             std::string_view name) {
+  PerfettoProcess& process = processes_[pid];
+  std::string line;
+  for (const std::string_view word : command) {
+    if (!line.empty()) line += ' ';
+    line += valid_utf8(word);
   }
-  if (!track.pid) return;
-  PerfettoProcess& known = processes_[*track.pid];
-  if (!said.command.empty()) known.command = std::move(said.command);
-  if (!said.name.empty()) known.name = std::move(said.name);
+  if (!line.empty()) process.command = std::move(line);
+  if (!name.empty()) process.name = valid_utf8(name);
+  return process;
 }
 
 void PerfettoTracks::add_thread(int64_t pid, int64_t tid, std::string_view name) {
@@ -107,46 +110,27 @@ void PerfettoTracks::add_thread(int64_t pid, int64_t tid, std::string_view name)
 
 void PerfettoTracks::thread(PerfettoTrack& track, std::string_view message,
                             std::string_view description) {
+  std::optional<int32_t> pid;
   std::string_view name;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 1) track.pid = static_cast<int32_t>(reader.number());
-    if (reader.field() == 2) track.tid = reader.integer();
-    if (reader.field() == 5) name = reader.bytes();
-  }
-  if (!track.pid) track.pid = 0;
-  if (!track.tid) track.tid = 0;
-  track.tid = number_behind("sonde tid ", description).value_or(*track.tid);
+  read_fields(message, ProtoField{1, pid}, ProtoField{2, track.tid}, ProtoField{5, name});
+  track.pid = pid ? *pid : track.pid.value_or(0);
+  track.tid = number_behind("sonde tid ", description).value_or(track.tid.value_or(0));
   add_thread(*track.pid, *track.tid, name);
 }
 
 void PerfettoTracks::process_tree(std::string_view message) {
   ProtoReader reader(message);
   while (reader.next()) {
-    ProtoReader entry(reader.bytes());
-    int64_t pid = 0, tid = 0;
-    std::string_view name;
-    PerfettoProcess said;
-    const bool process = reader.field() == 1;
-    while (entry.next()) {
-      if (process) {
-        if (entry.field() == 1) pid = static_cast<int32_t>(entry.number());
-        if (entry.field() == 2) said.ppid = static_cast<int32_t>(entry.number());
-        if (entry.field() == 3) {
-          if (!said.command.empty()) said.command += ' ';
-          said.command += valid_utf8(entry.bytes());
-        }
-      } else {
-        if (entry.field() == 1) tid = static_cast<int32_t>(entry.number());
-        if (entry.field() == 2) name = entry.bytes();
-        if (entry.field() == 3) pid = static_cast<int32_t>(entry.number());
-      }
-    }
-    if (process) {
-      PerfettoProcess& known = processes_[pid];
-      if (!said.command.empty()) known.command = std::move(said.command);
-      if (said.ppid) known.ppid = said.ppid;
+    int32_t pid = 0, tid = 0;
+    if (reader.field() == 1) {
+      std::optional<int32_t> ppid;
+      std::vector<std::string_view> command;
+      read_fields(reader.bytes(), ProtoField{1, pid}, ProtoField{2, ppid}, ProtoField{3, command});
+      PerfettoProcess& process = add_process(pid, command, {});
+      if (ppid) process.ppid = *ppid;
     } else if (reader.field() == 2) {
+      std::string_view name;
+      read_fields(reader.bytes(), ProtoField{1, tid}, ProtoField{2, name}, ProtoField{3, pid});
       add_thread(pid, tid, name);
     }
   }

@@ -64,6 +64,8 @@ class PerfettoTracks {
  private:
   void process(PerfettoTrack& track, std::string_view message);
   void thread(PerfettoTrack& track, std::string_view message, std::string_view description);
+  PerfettoProcess& add_process(int64_t pid, const std::vector<std::string_view>& command,
+                               std::string_view name);
   void add_thread(int64_t pid, int64_t tid, std::string_view name);
 
   TextPool& pool_;

@@ -18,31 +18,15 @@ void note_broken(const ProtoReader& reader, std::string_view place, Tally& tally
 // An entry of a map: {key = 1, value = 2}.
 std::pair<int64_t, std::string_view> map_entry(std::string_view message) {
   std::pair<int64_t, std::string_view> entry{0, {}};
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 1) entry.first = reader.integer();
-    if (reader.field() == 2) entry.second = reader.bytes();
-  }
+  read_fields(message, ProtoField{1, entry.first}, ProtoField{2, entry.second});
   return entry;
 }
 
 XEventMetadata event_metadata(std::string_view message) {
   XEventMetadata made;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 2) made.name = reader.bytes();
-    if (reader.field() == 4) made.display_name = reader.bytes();
-    if (reader.field() == 5) made.stats.push_back(reader.bytes());
-  }
+  read_fields(message, ProtoField{2, made.name}, ProtoField{4, made.display_name},
+              ProtoField{5, made.stats});
   return made;
-}
-
-std::string_view stat_name(std::string_view message) {
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 2) return reader.bytes();
-  }
-  return {};
 }
 
 }  // namespace
@@ -86,7 +70,7 @@ XPlane read_xplane(std::string_view message, std::string_view place, Tally& tall
       }
       case 5: {
         const auto [id, value] = map_entry(reader.bytes());
-        plane.stat_names[id] = stat_name(value);
+        read_fields(value, ProtoField{2, plane.stat_names[id]});
         break;
       }
       case 6:
@@ -106,30 +90,22 @@ XPlane read_xplane(std::string_view message, std::string_view place, Tally& tall
 XLine read_xline(std::string_view message, std::string_view place, Tally& tally) {
   XLine line;
   std::string_view name, display_name;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 1) line.id = reader.integer();
-    if (reader.field() == 2) name = reader.bytes();
-    if (reader.field() == 11) display_name = reader.bytes();
-    if (reader.field() == 3) line.timestamp_ns = reader.integer();
-    if (reader.field() == 4) line.events.push_back(reader.bytes());
-  }
+  note_broken(read_fields(message, ProtoField{1, line.id}, ProtoField{2, name},
+                          ProtoField{3, line.timestamp_ns}, ProtoField{4, line.events},
+                          ProtoField{11, display_name}),
+              place, tally);
   line.name = valid_utf8(name.empty() ? display_name : name);
-  note_broken(reader, place, tally);
   return line;
 }
 
 XEvent read_xevent(std::string_view message, std::string_view place, Tally& tally) {
   XEvent event;
-  ProtoReader reader(message);
-  while (reader.next()) {
-    if (reader.field() == 1) event.metadata_id = reader.integer();
-    if (reader.field() == 2) event.offset_ps = reader.integer();
-    if (reader.field() == 3) event.duration_ps = reader.integer();
-    if (reader.field() == 4) event.stats.push_back(reader.bytes());
-    if (reader.field() == 5) event.is_count = true;
-  }
-  note_broken(reader, place, tally);
+  std::optional<int64_t> occurrences;
+  note_broken(read_fields(message, ProtoField{1, event.metadata_id}, ProtoField{2, event.offset_ps},
+                          ProtoField{3, event.duration_ps}, ProtoField{4, event.stats},
+                          ProtoField{5, occurrences}),
+              place, tally);
+  event.is_count = occurrences.has_value();
   return event;
 }
 
