@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Brings src/backends/rocm/hip/functions.inc and table.inc up to date with HIP's headers.
+"""Brings src/backends/rocm/hip/functions.inc up to date with HIP's headers.
 
     tools/hip_functions.py                        of /usr/include
     tools/hip_functions.py --include DIR          of another version, unpacked to DIR
     tools/hip_functions.py --check                changes nothing; exit status 1: something is missing
                                                   or does not fit, 77: no headers
 
-What the files have is kept: they serve all versions at once. Functions that the headers have and the
-files lack are added; a function whose types, id or place in the dispatch table differ is an error,
-for a person to decide. The compiler says what a type is, so a C++ compiler is needed.
+What the file has is kept: it serves all versions at once. Functions and places in the dispatch table
+that the headers have and the file lacks are added; a function whose types, id or place differ is an
+error, for a person to decide. The compiler says what a type is, so a C++ compiler is needed.
 """
 import argparse
 import os
@@ -19,7 +19,6 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FUNCTIONS = "src/backends/rocm/hip/functions.inc"
-TABLE = "src/backends/rocm/hip/table.inc"
 WIDTH = 100
 
 # Of the dispatch table, and not recorded, with the reason that docs/backends/hip.md gives.
@@ -77,18 +76,18 @@ template <typename T> void show() {
       else if constexpr (sizeof(V) == 4)
         k = std::is_enum_v<V> || std::is_signed_v<V> ? "I" : "U";
     }
-    std::printf(" %s:P", k);
-  } else if constexpr (std::is_same_v<T, dim3>) std::printf(" D:D");
-  else if constexpr (std::is_same_v<T, hipExtent>) std::printf(" E:E");
-  else if constexpr (std::is_same_v<T, hipPitchedPtr>) std::printf(" P:T");
-  else if constexpr (std::is_class_v<T> || std::is_union_v<T>) std::printf(" x%d:S(%d)", size, size);
-  else if constexpr (std::is_enum_v<T>) std::printf(" e:I");
-  else if constexpr (std::is_same_v<T, float>) std::printf(" f:F");
-  else if constexpr (size == 8) std::printf(" z:W");
-  else if constexpr (size == 2) std::printf(" h:H");
-  else if constexpr (size == 1) std::printf(" b:B");
-  else if constexpr (std::is_signed_v<T>) std::printf(" i:I");
-  else std::printf(" u:U");
+    std::printf(" %s", k);
+  } else if constexpr (std::is_same_v<T, dim3>) std::printf(" D");
+  else if constexpr (std::is_same_v<T, hipExtent>) std::printf(" E");
+  else if constexpr (std::is_same_v<T, hipPitchedPtr>) std::printf(" P");
+  else if constexpr (std::is_class_v<T> || std::is_union_v<T>) std::printf(" x%d", size);
+  else if constexpr (std::is_enum_v<T>) std::printf(" e");
+  else if constexpr (std::is_same_v<T, float>) std::printf(" f");
+  else if constexpr (size == 8) std::printf(" z");
+  else if constexpr (size == 2) std::printf(" h");
+  else if constexpr (size == 1) std::printf(" b");
+  else if constexpr (std::is_signed_v<T>) std::printf(" i");
+  else std::printf(" u");
 }
 template <typename R, typename... A> void signature(const char* name, R (*)(A...)) {
   std::printf("%s %s", name, std::is_same_v<R, hipError_t> ? "error" : "other");
@@ -102,8 +101,8 @@ int main() {
 
 
 class Parameter:
-    def __init__(self, name, kind, passed, copied=0):
-        self.name, self.kind, self.passed, self.copied = name, kind, passed, copied
+    def __init__(self, name, kind, copied=0):
+        self.name, self.kind, self.copied = name, kind, copied
 
     def text(self):
         return f"{self.name}:{self.kind}" + (
@@ -148,23 +147,18 @@ class Headers:
             if name.startswith("@"):
                 self.add_members(name[1:], rest)
             elif name not in self.functions:
-                kinds = rest[1:]
-                parameters = [Parameter(parameter, *kind.split(":"))
-                              for parameter, kind in zip(self.names[name], kinds, strict=True)]
+                parameters = [Parameter(parameter, kind)
+                              for parameter, kind in zip(self.names[name], rest[1:], strict=True)]
                 if rest[0] == "error":
                     self.functions[name] = parameters
                 else:
                     self.other.add(name)
 
     def add_members(self, name, kinds):
-        parameters = []
-        for (member, copied), kind in zip(self.members[name], kinds, strict=True):
-            kind, passed = kind.split(":")
-            size = 0
-            if copied:
-                passed, size = passed.split("/")
-            parameters.append(Parameter(member, kind, passed, int(size)))
-        self.functions[name] = parameters
+        self.functions[name] = []
+        for (member, _), kind in zip(self.members[name], kinds, strict=True):
+            kind, _, size = kind.partition("/")
+            self.functions[name].append(Parameter(member, kind, int(size or 0)))
 
 
 def data_members(prof):
@@ -214,16 +208,14 @@ def choose_kind(function, parameter):
     return parameter
 
 
-def entry(number, name, parameters):
+def entry(number, place, name, parameters):
     category = next(category for pattern, category in CATEGORIES if re.search(pattern, name))
     weight = "-" if CHEAP.search(name) and category not in ("copy", "launch") else "+"
     text = " ".join(choose_kind(name, parameter).text() for parameter in parameters)
-    types = ", ".join(parameter.passed for parameter in parameters)
-    head = f"X({number}, {name}, {category}, {weight},"
-    tail = f"{len(parameters)}, ({types}))"
-    if len(f'{head} "{text}", {tail}') <= WIDTH:
-        return [f'{head} "{text}", {tail}']
-    return [head] + [f"  {line}" for line in quoted(text)] + [f"  {tail}"]
+    head = f"X({number}, {place}, {name}, {category}, {weight}, {len(parameters)},"
+    if len(f'{head} "{text}")') <= WIDTH:
+        return [f'{head} "{text}")']
+    return [head] + [f"  {line}" for line in quoted(text)]
 
 
 def quoted(text):
@@ -233,57 +225,60 @@ def quoted(text):
             lines.append(f'"{line} "')
             line = ""
         line += (" " if line else "") + word
-    return lines + [f'"{line}",']
+    return lines + [f'"{line}")']
 
 
-class Files:
+class Known:
+    """What the file has."""
+
     def __init__(self, root):
-        self.root = root
-        with open(os.path.join(root, FUNCTIONS), encoding="utf-8") as file:
-            self.functions_text = file.read()
-        with open(os.path.join(root, TABLE), encoding="utf-8") as file:
-            self.table_text = file.read()
-        self.functions = {}
-        for number, name, words, types in re.findall(
-                r"^X\((\d+), (\w+), \w+, [+-],\s*((?:\"[^\"]*\"\s*)*),\s*\d+, \((.*?)\)\)$",
-                self.functions_text, re.M | re.S):
-            text = "".join(re.findall(r'"([^"]*)"', words))
-            self.functions[name] = (int(number), text.split(), re.findall(r"\w+(?:\(\d+\))?", types))
-        self.places = {int(index): name for index, name in
-                       re.findall(r"^Y\((\d+), (\w+)\)$", self.table_text, re.M)}
+        self.path = os.path.join(root, FUNCTIONS)
+        with open(self.path, encoding="utf-8") as file:
+            self.text = file.read()
+        self.functions, self.places = {}, {}
+        for number, place, name, words in re.findall(
+                r"^X\((\d+), (\d+), (\w+), \w+, [+-], \d+,\s*((?:\"[^\"]*\"\s*)*)\)$", self.text, re.M):
+            self.functions[name] = (int(number), "".join(re.findall(r'"([^"]*)"', words)).split())
+            if place != "0":
+                self.places[int(place)] = name
 
     def write(self):
-        for path, text in ((FUNCTIONS, self.functions_text), (TABLE, self.table_text)):
-            with open(os.path.join(self.root, path), "w", encoding="utf-8") as file:
-                file.write(text)
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(self.text)
 
 
-def compare(files, headers):
-    """What of the headers does not fit to what the files have."""
+def compare(known, headers):
+    """What of the headers does not fit to what the file has."""
     wrong = []
     for name, parameters in headers.functions.items():
-        if name not in files.functions:
+        if name not in known.functions:
             continue
-        number, words, types = files.functions[name]
-        passed = [parameter.passed for parameter in parameters]
-        if [register_class(one) for one in types] != [register_class(one) for one in passed]:
-            wrong.append(f"{name}: types ({', '.join(types)}), the headers have "
-                         f"({', '.join(passed)})")
+        number, words = known.functions[name]
+        ours = [passed_as(word.rpartition(":")[2]) for word in words]
+        theirs = [passed_as(parameter.kind) for parameter in parameters]
+        if ours != theirs:
+            wrong.append(f"{name}: types ({', '.join(ours)}), the headers have ({', '.join(theirs)})")
         if number != 0 and headers.ids.get(name, number) != number:
             wrong.append(f"{name}: id {number}, the headers have {headers.ids[name]}")
         copies = [copy_of(word, headers.version) for word in words]
         theirs = [parameter.copied for parameter in parameters]
         if name in headers.members and copies != theirs:
             wrong.append(f"{name}: copies of {copies} bytes, the headers have {theirs}")
-    for index, name in enumerate(headers.places):
-        if files.places.get(index, name) != name:
-            wrong.append(f"place {index} of the table: {files.places[index]}, the headers have {name}")
+    at = {name: place for place, name in known.places.items()}
+    for place, name in enumerate(headers.places):
+        if known.places.get(place, name) != name:
+            wrong.append(f"place {place} of the table: {known.places[place]}, the headers have {name}")
+        elif at.get(name, place) != place:
+            wrong.append(f"{name}: place {at[name]} of the table, the headers have {place}")
     return wrong
 
 
-def register_class(passed):
-    """How a value is passed: whether a word is signed makes no difference."""
-    return {"U": "I"}.get(passed, passed)
+def passed_as(kind):
+    """How a value is passed: pointers all alike, and whether a word is signed makes no difference."""
+    letter = kind[0]
+    if letter == "x":
+        return kind
+    return "p" if letter in "oIUZFs" else "i" if letter in "eu" else letter
 
 
 def copy_of(word, version):
@@ -294,27 +289,25 @@ def copy_of(word, version):
     return {"o": 8, "Z": 8, "I": 4, "U": 4, "F": 4, "s": 1}.get(kind, 0)
 
 
-def missing(files, headers):
+def missing(known, headers):
     wanted = set(headers.places) | set(headers.ids)
     functions = [name for name in headers.functions
-                 if name in wanted and name not in files.functions and name not in LEFT_OUT]
-    known = set(files.functions) | set(functions)
-    places = [(index, name) for index, name in enumerate(headers.places)
-              if index not in files.places and name in known]
-    rest = [name for name in headers.places if name not in known and name not in LEFT_OUT]
+                 if name in wanted and name not in known.functions and name not in LEFT_OUT]
+    names = set(known.functions) | set(functions)
+    places = {name: place for place, name in enumerate(headers.places)
+              if place not in known.places and name in names}
+    rest = [name for name in headers.places if name not in names and name not in LEFT_OUT]
     return functions, places, rest
 
 
-def update(files, headers, functions, places):
-    lines = []
+def update(known, headers, functions, places):
     for name in functions:
         number = headers.ids.get(name, 0) if headers.version == (5, 2) else 0
-        lines += entry(number, name, headers.functions[name])
-    files.functions_text += "".join(line + "\n" for line in lines)
-    head = files.table_text[:files.table_text.index("\nY(") + 1]
-    files.table_text = head + "".join(
-        f"Y({index}, {name})\n" for index, name in sorted([*files.places.items(), *places]))
-    files.write()
+        lines = entry(number, places.get(name, 0), name, headers.functions[name])
+        known.text += "".join(line + "\n" for line in lines)
+    for name, place in places.items():
+        known.text = known.text.replace(f", 0, {name},", f", {place}, {name},")
+    known.write()
 
 
 def main():
@@ -326,9 +319,9 @@ def main():
     if not os.path.exists(os.path.join(options.include, "hip/amd_detail/hip_prof_str.h")):
         print(f"skipped: no headers of HIP in {options.include}")
         return 77
-    files, headers = Files(options.root), Headers(options.include)
-    wrong = compare(files, headers)
-    functions, places, rest = missing(files, headers)
+    known, headers = Known(options.root), Headers(options.include)
+    wrong = compare(known, headers)
+    functions, places, rest = missing(known, headers)
     wrong += [f"{name}: of the table, but with a result that is no hipError_t" for name in rest]
     for line in wrong:
         print(line)
@@ -336,10 +329,10 @@ def main():
     if options.check:
         for name in functions:
             print(f"{name}: not in {FUNCTIONS}")
-        for index, name in places:
-            print(f"{name}: place {index} is not in {TABLE}")
+        for name, place in places.items():
+            print(f"{name}: place {place} is not in {FUNCTIONS}")
     elif not wrong:
-        update(files, headers, functions, places)
+        update(known, headers, functions, places)
         done = "added"
     print(f"HIP {'.'.join(map(str, headers.version))}: {len(headers.functions)} functions, "
           f"{len(headers.places)} places of the table; {len(functions)} functions and "

@@ -2,6 +2,7 @@
 """tools/hip_functions.py: finds nothing to add or to mend with the headers of HIP that are installed
 (skipped where there are none), and finds what is made wrong in headers of this test's own."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.join(ROOT, "tools/hip_functions.py")
-INC = "src/backends/rocm/hip"
+FUNCTIONS = "src/backends/rocm/hip/functions.inc"
 
 RUNTIME = """#include <cstddef>
 #include <cstdint>
@@ -44,7 +45,7 @@ TRACE = """typedef hipError_t (*t_hipMalloc)(void** ptr, size_t size);
 typedef const char* (*t_hipApiName)(uint32_t id);
 typedef hipError_t (*t_hipArray3DCreate)(void** array, const void* pAllocateArray);
 typedef hipError_t (*t_hipOfTomorrow)(hipStream_t* stream, const char* name, int* list,
-                                      hipThing thing, hipMode mode, dim3 grid, float share);
+                                      hipThing thing, hipMode mode, dim3 grid, float share_of_all);
 struct HipDispatchTable {
   size_t size;
   t_hipApiName hipApiName_fn;
@@ -52,9 +53,8 @@ struct HipDispatchTable {
   t_hipSECOND hipSECOND_fn;
 };
 """
-ADDED = """X(0, hipOfTomorrow, memory, +,
-  "stream:o name:s list:p thing:x12 mode:e grid:D share:f",
-  7, (P, P, P, S(12), I, D, F))
+ADDED = """X(0, 2, hipOfTomorrow, memory, +, 7,
+  "stream:o name:s list:p thing:x12 mode:e grid:D share_of_all:f")
 """
 
 
@@ -64,14 +64,14 @@ def run(*arguments):
 
 
 class Made:
-    """Headers of a HIP 9.0 in a folder, and a copy of the files that they are compared with."""
+    """Headers of a HIP 9.0 in a folder, and a copy of the file that they are compared with."""
 
     def __init__(self, folder, malloc_id="108", size="size_t", order=("Array3DCreate", "OfTomorrow")):
         self.folder = folder
         os.makedirs(os.path.join(folder, "hip/amd_detail"))
-        os.makedirs(os.path.join(folder, INC))
-        for name in ("functions.inc", "table.inc"):
-            shutil.copy(os.path.join(ROOT, INC, name), os.path.join(folder, INC, name))
+        self.functions = os.path.join(folder, FUNCTIONS)
+        os.makedirs(os.path.dirname(self.functions))
+        shutil.copy(os.path.join(ROOT, FUNCTIONS), self.functions)
         places = dict(zip(("FIRST", "SECOND"), order))
         trace = TRACE
         for word, name in places.items():
@@ -87,8 +87,8 @@ class Made:
     def run(self, *arguments):
         return run("--include", self.folder, "--root", self.folder, *arguments)
 
-    def read(self, name):
-        with open(os.path.join(self.folder, INC, name), encoding="utf-8") as file:
+    def read(self):
+        with open(self.functions, encoding="utf-8") as file:
             return file.read()
 
 
@@ -99,31 +99,28 @@ def expect(condition, what, output):
 
 
 def made_headers(folder):
-    wrong = {"id 108": {"malloc_id": "109"}, "types (P, W)": {"size": "int"},
+    wrong = {"id 108": {"malloc_id": "109"}, "types (p, z)": {"size": "int"},
              "place 1 of the table": {"order": ("OfTomorrow", "Array3DCreate")}}
     for number, (message, change) in enumerate(wrong.items()):
         made = Made(os.path.join(folder, str(number)), **change)
-        before = made.read("functions.inc"), made.read("table.inc")
+        before = made.read()
         for arguments in (["--check"], []):
             status, output = made.run(*arguments)
             expect(status == 1 and message in output, message, output)
-        expect(before == (made.read("functions.inc"), made.read("table.inc")), "left as it was", "")
+        expect(before == made.read(), "left as it was", "")
 
 
 def new_function(folder):
     made = Made(os.path.join(folder, "new"))
-    # Place 2 is one that the files do not leave out.
-    with open(os.path.join(made.folder, INC, "table.inc"), encoding="utf-8") as file:
-        lines = [line for line in file if not line.startswith("Y(2,")]
-    with open(os.path.join(made.folder, INC, "table.inc"), "w", encoding="utf-8") as file:
-        file.writelines(lines)
+    text = re.sub(r", [12], (hipArray3D\w+),", r", 0, \1,", made.read())
+    with open(made.functions, "w", encoding="utf-8") as file:
+        file.write(text)
     status, output = made.run("--check")
     expect(status == 1 and "hipOfTomorrow: not in" in output, "a new function is missed", output)
     status, output = made.run()
     expect(status == 0, "a new function is added", output)
-    expect(made.read("functions.inc").endswith(ADDED), "as it is", made.read("functions.inc")[-300:])
-    expect("Y(1, hipArray3DCreate)\nY(2, hipOfTomorrow)\nY(3," in made.read("table.inc"), "in order",
-           made.read("table.inc")[:400])
+    expect(made.read().endswith(ADDED), "as it is", made.read()[-300:])
+    expect(", 1, hipArray3DCreate," in made.read(), "a place is added", "")
     status, output = made.run("--check")
     expect(status == 0, "then nothing is missing", output)
 

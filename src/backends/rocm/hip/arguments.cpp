@@ -2,14 +2,11 @@
 
 namespace sonde::hip {
 
-// What is stored for a function by its types is read by its description.
-#define S(size) Struct<size>
-#define X(id, name, category, weight, parameters, count, types)            \
-  static_assert(describes(parameters, static_cast<int(*) types>(nullptr)), \
-                #name ": parameters and types differ");
+#define X(id, place, name, category, weight, expected, parameters)      \
+  static_assert(layout_of(parameters, false).count == expected, #name); \
+  static_assert(expected <= kMaxParameters, #name);
 #include "backends/rocm/hip/functions.inc"
 #undef X
-#undef S
 
 namespace {
 

@@ -21,7 +21,7 @@ void pack_all(struct sonde_args* args, const FunctionInfo& function, const char*
 constexpr size_t most_bytes() {
   size_t most = 0;
   for (const char* text : {
-#define X(id, name, category, weight, parameters, count, types) parameters,
+#define X(id, place, name, category, weight, count, parameters) parameters,
 #include "backends/rocm/hip/functions.inc"
 #undef X
        }) {

@@ -66,16 +66,23 @@ bool compare(const char* name, const char* parameters, int (*)(A...)) {
 static_assert(layout_of("prop:p/1472 device:i", false).bytes == 1484);
 static_assert(layout_of("prop:p/792/1472 device:i", true).bytes == 1484);
 static_assert(kImageBytes >= 1484);
-static_assert(describes("a:D b:p/12 c:x64", static_cast<int (*)(D, P, Struct<64>)>(nullptr)));
-static_assert(!describes("a:p b:i", static_cast<int (*)(P)>(nullptr)));
-static_assert(!describes("a:p", static_cast<int (*)(P, I)>(nullptr)));
-static_assert(!describes("a:i", static_cast<int (*)(W)>(nullptr)));
+template <Function Id, typename... A>
+constexpr bool kTakes = std::is_same_v<Signature<Id>, int(A...)>;
+static_assert(kTakes<k_hipCtxSynchronize>);
+static_assert(kTakes<k___hipPushCallConfiguration, D, D, W, P>);
+static_assert(kTakes<k_hipMemset3DAsync, T, I, E, P>);
+static_assert(kTakes<k_hipMemsetD2D8, P, W, B, W, W>);
+static_assert(kTakes<k_hipMemsetD2D16, P, W, H, W, W>);
+static_assert(kTakes<k_hipMemAdvise_v2, P, W, I, Struct<8>>);
+static_assert(kTakes<k_hipCtxCreate, P, U, I>);
+static_assert(kTakes<k_hipTexRefSetMipmapLevelBias, P, F>);
+static_assert(kTakes<k_hipMallocPitch, P, P, W, W>);
+static_assert(kTakes<k_hipTexRefGetMipmapLevelBias, P, P>);
 
 TEST(Arguments, OfEveryFunctionAreTheSameByTypeAndByDescription) {
   size_t compared = 0;
-#define S(size) Struct<size>
-#define X(id, name, category, weight, parameters, count, types) \
-  compared += compare(#name, parameters, static_cast<int(*) types>(nullptr));
+#define X(id, place, name, category, weight, count, parameters) \
+  compared += compare(#name, parameters, static_cast<Signature<k_##name>*>(nullptr));
 #include "backends/rocm/hip/functions.inc"
 #undef X
   EXPECT_GT(compared, 200U);

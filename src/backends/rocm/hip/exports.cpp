@@ -99,55 +99,30 @@ bool called_by_name() { return t_entered.inside(); }
 
 using namespace sonde::hip;
 
-#define S(size) Struct<size>
-#define PARAMETERS_0()
-#define NAMES_0
-#define PARAMETERS_1(T0) T0 a0
-#define NAMES_1 a0
-#define PARAMETERS_2(T0, T1) T0 a0, T1 a1
-#define NAMES_2 a0, a1
-#define PARAMETERS_3(T0, T1, T2) T0 a0, T1 a1, T2 a2
-#define NAMES_3 a0, a1, a2
-#define PARAMETERS_4(T0, T1, T2, T3) T0 a0, T1 a1, T2 a2, T3 a3
-#define NAMES_4 a0, a1, a2, a3
-#define PARAMETERS_5(T0, T1, T2, T3, T4) T0 a0, T1 a1, T2 a2, T3 a3, T4 a4
-#define NAMES_5 a0, a1, a2, a3, a4
-#define PARAMETERS_6(T0, T1, T2, T3, T4, T5) T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5
-#define NAMES_6 a0, a1, a2, a3, a4, a5
-#define PARAMETERS_7(T0, T1, T2, T3, T4, T5, T6) T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6
-#define NAMES_7 a0, a1, a2, a3, a4, a5, a6
-#define PARAMETERS_8(T0, T1, T2, T3, T4, T5, T6, T7) \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7
-#define NAMES_8 a0, a1, a2, a3, a4, a5, a6, a7
-#define PARAMETERS_9(T0, T1, T2, T3, T4, T5, T6, T7, T8) \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8
-#define NAMES_9 a0, a1, a2, a3, a4, a5, a6, a7, a8
-#define PARAMETERS_10(T0, T1, T2, T3, T4, T5, T6, T7, T8, T9) \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9
-#define NAMES_10 a0, a1, a2, a3, a4, a5, a6, a7, a8, a9
-#define PARAMETERS_11(T0, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10) \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9, T10 a10
-#define NAMES_11 a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10
-#define PARAMETERS_12(T0, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11) \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9, T10 a10, T11 a11
-#define NAMES_12 a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11
-#define PARAMETERS_13(T0, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12) \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9, T10 a10, T11 a11, T12 a12
-#define NAMES_13 a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12
-#define PARAMETERS_14(T0, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12, T13)                  \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9, T10 a10, T11 a11, T12 a12, \
-      T13 a13
-#define NAMES_14 a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13
-#define PARAMETERS_15(T0, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12, T13, T14)             \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9, T10 a10, T11 a11, T12 a12, \
-      T13 a13, T14 a14
-#define NAMES_15 a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14
-#define PARAMETERS_16(T0, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12, T13, T14, T15)        \
-  T0 a0, T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9, T10 a10, T11 a11, T12 a12, \
-      T13 a13, T14 a14, T15 a15
-#define NAMES_16 a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15
+// LIST_N: the first N values of A(function, index).
+#define LIST_0(A, f)
+#define LIST_1(A, f) A(f, 0)
+#define LIST_2(A, f) LIST_1(A, f), A(f, 1)
+#define LIST_3(A, f) LIST_2(A, f), A(f, 2)
+#define LIST_4(A, f) LIST_3(A, f), A(f, 3)
+#define LIST_5(A, f) LIST_4(A, f), A(f, 4)
+#define LIST_6(A, f) LIST_5(A, f), A(f, 5)
+#define LIST_7(A, f) LIST_6(A, f), A(f, 6)
+#define LIST_8(A, f) LIST_7(A, f), A(f, 7)
+#define LIST_9(A, f) LIST_8(A, f), A(f, 8)
+#define LIST_10(A, f) LIST_9(A, f), A(f, 9)
+#define LIST_11(A, f) LIST_10(A, f), A(f, 10)
+#define LIST_12(A, f) LIST_11(A, f), A(f, 11)
+#define LIST_13(A, f) LIST_12(A, f), A(f, 12)
+#define LIST_14(A, f) LIST_13(A, f), A(f, 13)
+#define LIST_15(A, f) LIST_14(A, f), A(f, 14)
+#define LIST_16(A, f) LIST_15(A, f), A(f, 15)
+#define PARAMETER(f, index) Passed<f, index>::Type a##index
+#define ARGUMENT(f, index) a##index
 
-#define X(id, name, category, weight, parameters, count, types) \
-  SONDE_EXPORT int name(PARAMETERS_##count types) { return call<k_##name>(NAMES_##count); }
+#define X(id, place, name, category, weight, count, parameters) \
+  SONDE_EXPORT int name(LIST_##count(PARAMETER, k_##name)) {    \
+    return call<k_##name>(LIST_##count(ARGUMENT, k_##name));    \
+  }
 #include "backends/rocm/hip/functions.inc"
 #undef X

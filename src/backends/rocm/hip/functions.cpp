@@ -13,7 +13,7 @@ FunctionInfo g_functions[kFunctionCount];
 namespace {
 
 constexpr uint16_t kIds[] = {
-#define X(id, name, category, weight, parameters, count, types) id,
+#define X(id, place, name, category, weight, count, parameters) id,
 #include "backends/rocm/hip/functions.inc"
 #undef X
 };
@@ -21,7 +21,7 @@ constexpr uint16_t kIds[] = {
 // All texts concatenated, each zero-terminated: pointers to them would have to be relocated, and
 // their pages copied, in every recorded process.
 constexpr char kTexts[] =
-#define X(id, name, category, weight, parameters, count, types) \
+#define X(id, place, name, category, weight, count, parameters) \
 #name "\0" #category "\0" #weight "\0" parameters "\0"
 #include "backends/rocm/hip/functions.inc"
 #undef X

@@ -16,7 +16,7 @@ inline bool starts_with(const char* text, const char* start) {
 
 // Order of functions.inc.
 enum Function : uint16_t {
-#define X(id, name, category, weight, parameters, count, types) k_##name,
+#define X(id, place, name, category, weight, count, parameters) k_##name,
 #include "backends/rocm/hip/functions.inc"
 #undef X
   kFunctionCount

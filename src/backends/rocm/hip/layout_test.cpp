@@ -21,7 +21,7 @@ namespace sonde::hip {
 namespace {
 
 const char* parameters_of(const char* wanted) {
-#define X(id, name, category, weight, parameters, count, types) \
+#define X(id, place, name, category, weight, count, parameters) \
   if (strcmp(#name, wanted) == 0) return parameters;
 #include "backends/rocm/hip/functions.inc"
 #undef X
@@ -72,7 +72,7 @@ bool is_named(const std::string& in_header, const std::string& name) {
 }
 
 TEST(Layout, EveryIdIsTheHeaders) {
-#define X(id, name, category, weight, parameters, count, types) \
+#define X(id, place, name, category, weight, count, parameters) \
   if (id != 0) {                                                \
     EXPECT_TRUE(is_named(hip_api_name(id), #name)) << id;       \
   }

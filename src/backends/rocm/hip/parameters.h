@@ -123,14 +123,12 @@ constexpr Layout layout_of(const char* text, bool newer) {
   return layout;
 }
 
-// Whether these types match `text`: the same number, each with its parameter's size.
-template <typename... A>
-constexpr bool describes(const char* text, int (*)(A...)) {
-  if (sizeof...(A) > kMaxParameters) return false;
+constexpr Token token_at(const char* text, size_t index) {
   Token token;
-  const bool same =
-      (... && (next_token(&text, &token, false) && size_of(token).bytes == sizeof(A)));
-  return same && !next_token(&text, &token, false);
+  do {
+    next_token(&text, &token, false);
+  } while (index-- != 0);
+  return token;
 }
 
 }  // namespace sonde::hip

@@ -23,22 +23,17 @@ struct Entry<Id, int(A...)> {
   }
 };
 
-#define S(size) Struct<size>
-#define X(id, name, category, weight, parameters, count, types) \
-  reinterpret_cast<void*>(Entry<k_##name, int types>::call),
+#define X(id, place, name, category, weight, count, parameters) \
+  reinterpret_cast<void*>(Entry<k_##name, Signature<k_##name>>::call),
 void* const kEntries[] = {
 #include "backends/rocm/hip/functions.inc"
 };
 #undef X
 
-struct Place {
-  uint16_t index;
-  Function function;
-};
-constexpr Place kPlaces[] = {
-#define Y(index, name) {index, k_##name},
-#include "backends/rocm/hip/table.inc"
-#undef Y
+constexpr uint16_t kPlaces[] = {
+#define X(id, place, name, category, weight, count, parameters) place,
+#include "backends/rocm/hip/functions.inc"
+#undef X
 };
 
 // Two versions have this many entries, in a different order after the first 445.
@@ -51,12 +46,12 @@ size_t take_table(void* table) {
   if (entries == kTwoOrders) entries = kSameInAll;
   prepare_functions(has_newer_data());
   size_t taken = 0;
-  for (const Place& place : kPlaces) {
-    if (place.index >= entries) continue;
-    void** slot = static_cast<void**>(table) + 1 + place.index;
-    if (*slot == nullptr || *slot == kEntries[place.function]) continue;
-    g_next[place.function] = *slot;
-    *slot = kEntries[place.function];
+  for (size_t i = 0; i < kFunctionCount; ++i) {
+    if (kPlaces[i] == 0 || kPlaces[i] >= entries) continue;
+    void** slot = static_cast<void**>(table) + 1 + kPlaces[i];
+    if (*slot == nullptr || *slot == kEntries[i]) continue;
+    g_next[i] = *slot;
+    *slot = kEntries[i];
     ++taken;
   }
   return taken;
