@@ -28,26 +28,19 @@ enum Way : uint32_t { kByTable, kByName, kWays };
 
 // In table order. Other functions of the table are not replaced.
 enum Id : uint32_t {
-  kAllGather,
-  kAllReduce,
-  kAllToAll,
-  kAllToAllv,
-  kBroadcast,
-  kGather,
-  kReduce,
-  kReduceScatter,
-  kScatter,
-  kSend,
-  kRecv,
-  kOfTable,
-  kBcast = kOfTable,  // in place; not in the table
+#define X(id, parameters, arguments, ...) k##id,
+#include "backends/rocm/rccl/functions.inc"
+#undef X
+  kBcast,  // in place; not in the table
   kIds
 };
-constexpr const char* kNames[] = {"ncclAllGather", "ncclAllReduce",     "ncclAllToAll",
-                                  "ncclAllToAllv", "ncclBroadcast",     "ncclGather",
-                                  "ncclReduce",    "ncclReduceScatter", "ncclScatter",
-                                  "ncclSend",      "ncclRecv",          "ncclBcast"};
-static_assert(sizeof kNames / sizeof kNames[0] == kIds);
+
+constexpr const char* kNames[] = {
+#define X(id, parameters, arguments, ...) "nccl" #id,
+#include "backends/rocm/rccl/functions.inc"
+#undef X
+    "ncclBcast"};
+
 constexpr uint32_t kGroupStart = 13, kGroupEnd = 14, kCommCount = 27, kFunctions = 28;
 // Calls that make communicators.
 constexpr uint32_t kInitRank = 17, kInitAll = 18, kInitRankConfig = 19;
@@ -130,53 +123,22 @@ int record(Way way, uint32_t id, const Collective& what, A... values) {
 // Only the communicator knows the number of counts.
 size_t sum(Way way, const size_t* counts, void* comm) {
   int ranks = 0;
-  if (counts == nullptr || call_next(way, kCommCount, comm, &ranks) != 0) return 0;
+  if (comm == nullptr || counts == nullptr || !watching()) return 0;
+  if (call_next(way, kCommCount, comm, &ranks) != 0) return 0;
   size_t all = 0;
   for (int i = 0; i < ranks; ++i) all += counts[i];
   return all;
 }
 
 using Bytes = const void*;
-
-template <Way W, uint32_t Id>  // AllGather, AllToAll
-int plain(Bytes send, void* recv, size_t count, int type, void* comm, void* stream) {
-  return record(W, Id, {send, recv, count, type, -1, -1, comm, stream}, send, recv, count, type,
-                comm, stream);
-}
-template <Way W, uint32_t Id>  // AllReduce, ReduceScatter
-int reducing(Bytes send, void* recv, size_t count, int type, int op, void* comm, void* stream) {
-  return record(W, Id, {send, recv, count, type, op, -1, comm, stream}, send, recv, count, type, op,
-                comm, stream);
-}
-template <Way W, uint32_t Id>  // Broadcast, Gather, Scatter
-int rooted(Bytes send, void* recv, size_t count, int type, int root, void* comm, void* stream) {
-  return record(W, Id, {send, recv, count, type, -1, root, comm, stream}, send, recv, count, type,
-                root, comm, stream);
-}
-template <Way W>
-int reduce(Bytes send, void* recv, size_t count, int type, int op, int root, void* comm,
-           void* stream) {
-  return record(W, kReduce, {send, recv, count, type, op, root, comm, stream}, send, recv, count,
-                type, op, root, comm, stream);
-}
-template <Way W>
-int all_to_all_v(Bytes send, const size_t* send_counts, const size_t* send_places, void* recv,
-                 const size_t* recv_counts, const size_t* recv_places, int type, void* comm,
-                 void* stream) {
-  const size_t count = comm != nullptr && watching() ? sum(W, send_counts, comm) : 0;
-  return record(W, kAllToAllv, {send, recv, count, type, -1, -1, comm, stream}, send, send_counts,
-                send_places, recv, recv_counts, recv_places, type, comm, stream);
-}
-template <Way W>
-int send_to(Bytes send, size_t count, int type, int peer, void* comm, void* stream) {
-  return record(W, kSend, {send, nullptr, count, type, -1, peer, comm, stream}, send, count, type,
-                peer, comm, stream);
-}
-template <Way W>
-int receive_from(void* recv, size_t count, int type, int peer, void* comm, void* stream) {
-  return record(W, kRecv, {nullptr, recv, count, type, -1, peer, comm, stream}, recv, count, type,
-                peer, comm, stream);
-}
+#define UNPACKED(...) __VA_ARGS__
+#define X(id, parameters, arguments, ...)                     \
+  template <Way W>                                            \
+  int call_##id parameters {                                  \
+    return record(W, k##id, __VA_ARGS__, UNPACKED arguments); \
+  }
+#include "backends/rocm/rccl/functions.inc"
+#undef X
 
 // ---- communicators ----
 
@@ -258,17 +220,9 @@ void take_rccl_table(void* table) {
   take(kInitRank, init_rank<kByTable, kInitRank>);
   take(kInitAll, init_all<kByTable>);
   take(kInitRankConfig, init_rank<kByTable, kInitRankConfig, void*>);
-  take(kAllGather, plain<kByTable, kAllGather>);
-  take(kAllReduce, reducing<kByTable, kAllReduce>);
-  take(kAllToAll, plain<kByTable, kAllToAll>);
-  take(kAllToAllv, all_to_all_v<kByTable>);
-  take(kBroadcast, rooted<kByTable, kBroadcast>);
-  take(kGather, rooted<kByTable, kGather>);
-  take(kReduce, reduce<kByTable>);
-  take(kReduceScatter, reducing<kByTable, kReduceScatter>);
-  take(kScatter, rooted<kByTable, kScatter>);
-  take(kSend, send_to<kByTable>);
-  take(kRecv, receive_from<kByTable>);
+#define X(id, parameters, arguments, ...) take(k##id, call_##id<kByTable>);
+#include "backends/rocm/rccl/functions.inc"
+#undef X
   take(kGroupStart, group<kByTable, kGroupStart>);
   take(kGroupEnd, group<kByTable, kGroupEnd>);
 }
@@ -280,64 +234,28 @@ using namespace sonde::rocm;
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define FIND(id) find(id, __builtin_return_address(0))
 
-#define PLAIN(id)                                                                                 \
-  EXPORT int nccl##id(Bytes send, void* recv, size_t count, int type, void* comm, void* stream) { \
-    FIND(k##id);                                                                                  \
-    return plain<kByName, k##id>(send, recv, count, type, comm, stream);                          \
+#define X(id, parameters, arguments, ...)                \
+  EXPORT int nccl##id parameters {                       \
+    FIND(k##id);                                         \
+    if constexpr (k##id == kAllToAllv) FIND(kCommCount); \
+    return call_##id<kByName> arguments;                 \
   }
-#define REDUCING(id)                                                                      \
-  EXPORT int nccl##id(Bytes send, void* recv, size_t count, int type, int op, void* comm, \
-                      void* stream) {                                                     \
-    FIND(k##id);                                                                          \
-    return reducing<kByName, k##id>(send, recv, count, type, op, comm, stream);           \
-  }
-#define ROOTED(id)                                                                          \
-  EXPORT int nccl##id(Bytes send, void* recv, size_t count, int type, int root, void* comm, \
-                      void* stream) {                                                       \
-    FIND(k##id);                                                                            \
-    return rooted<kByName, k##id>(send, recv, count, type, root, comm, stream);             \
-  }
+#include "backends/rocm/rccl/functions.inc"
+#undef X
+
 #define GROUP(id)                   \
   EXPORT int nccl##id() {           \
     FIND(k##id);                    \
     return group<kByName, k##id>(); \
   }
 
-PLAIN(AllGather)
-PLAIN(AllToAll)
-REDUCING(AllReduce)
-REDUCING(ReduceScatter)
-ROOTED(Broadcast)
-ROOTED(Gather)
-ROOTED(Scatter)
 GROUP(GroupStart)
 GROUP(GroupEnd)
 
-EXPORT int ncclReduce(Bytes send, void* recv, size_t count, int type, int op, int root, void* comm,
-                      void* stream) {
-  FIND(kReduce);
-  return reduce<kByName>(send, recv, count, type, op, root, comm, stream);
-}
-EXPORT int ncclAllToAllv(Bytes send, const size_t* send_counts, const size_t* send_places,
-                         void* recv, const size_t* recv_counts, const size_t* recv_places, int type,
-                         void* comm, void* stream) {
-  FIND(kAllToAllv);
-  FIND(kCommCount);
-  return all_to_all_v<kByName>(send, send_counts, send_places, recv, recv_counts, recv_places, type,
-                               comm, stream);
-}
 EXPORT int ncclBcast(void* memory, size_t count, int type, int root, void* comm, void* stream) {
   FIND(kBcast);
   return record(kByName, kBcast, {memory, memory, count, type, -1, root, comm, stream}, memory,
                 count, type, root, comm, stream);
-}
-EXPORT int ncclSend(Bytes send, size_t count, int type, int peer, void* comm, void* stream) {
-  FIND(kSend);
-  return send_to<kByName>(send, count, type, peer, comm, stream);
-}
-EXPORT int ncclRecv(void* recv, size_t count, int type, int peer, void* comm, void* stream) {
-  FIND(kRecv);
-  return receive_from<kByName>(recv, count, type, peer, comm, stream);
 }
 EXPORT int ncclCommInitRank(void** comm, int ranks, UniqueId id, int rank) {
   FIND(kInitRank);
