@@ -1,5 +1,6 @@
 // ProtoBuffer: writes Protocol Buffers messages, the few wire types that Perfetto's formats use.
-// Messages nest with begin() and end(); a length is one byte until end() knows that it needs more.
+// Messages nest: what is written while a ProtoMessage exists is in it. Its length is one byte until
+// its end knows that it needs more.
 // The bytes stay in memory until the caller takes them, so keep a buffer to some hundred KB.
 #pragma once
 
@@ -7,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 #include <vector>
+
+#include "base/pinned.h"
 
 namespace sonde::exporting {
 
@@ -85,6 +88,16 @@ class ProtoBuffer {
 
   std::vector<char> bytes_;
   size_t size_ = 0;
+};
+
+class ProtoMessage : Pinned {
+ public:
+  ProtoMessage(ProtoBuffer& out, uint32_t field) : out_(out), body_(out.begin(field)) {}
+  ~ProtoMessage() noexcept(false) { out_.end(body_); }  // there may be no memory
+
+ private:
+  ProtoBuffer& out_;
+  const size_t body_;
 };
 
 }  // namespace sonde::exporting

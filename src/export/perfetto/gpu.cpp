@@ -7,11 +7,15 @@ namespace sonde::exporting {
 namespace {
 
 // TracePacket
-constexpr uint32_t kInternedData = 12, kRenderStage = 53, kGpuInfo = 128;
+constexpr uint32_t kRenderStage = 53, kGpuInfo = 128;
 // InternedGraphicsContext.Api
 constexpr uint64_t kOpenCl = 3, kCuda = 4, kHip = 5;
-// InternedData
-constexpr uint32_t kGraphicsContexts = 23, kGpuSpecifications = 24;
+
+void compute_arg(ProtoBuffer& out, uint64_t name_iid, int64_t value) {
+  const ProtoMessage arg(out, 3);
+  out.varint(1, name_iid);
+  out.varint(3, static_cast<uint64_t>(value));
+}
 
 }  // namespace
 
@@ -32,54 +36,41 @@ void PerfettoWriter::devices() {
   for (const Device& device : events_.devices) {
     if (device.gpu_id < 0 || device.gpu_id >= 64) real_gpu_numbers_ = false;
   }
-  const size_t packet = stream_.begin_packet();
-  const size_t info = out_.begin(kGpuInfo);
+  const Packet info(stream_, kGpuInfo);
   int64_t next = 0;
   for (uint32_t i = 0; i < events_.devices.size(); ++i) {
     for (; next < gpu_number(i); ++next) {
-      const size_t gap = out_.begin(1);
+      const ProtoMessage gap(out_, 1);
       out_.bytes(1, "(no operations recorded)");
-      out_.end(gap);
     }
     ++next;
     const Device& device = events_.devices[i];
     const std::string title = device.name.empty() ? device_title(device) : device.name;
-    const size_t gpu = out_.begin(1);
+    const ProtoMessage gpu(out_, 1);
     out_.bytes(1, fit_text(title, scratch_));
     if (!device.vendor.empty()) out_.bytes(2, fit_text(device.vendor, scratch_));
-    out_.end(gpu);
   }
-  out_.end(info);
-  stream_.end_packet(packet);
-}
-
-void PerfettoWriter::compute_arg(ProtoBuffer& out, std::string_view name, int64_t value) {
-  const uint64_t name_iid = arg_names_.iid(name);
-  const size_t arg = out.begin(3);
-  out.varint(1, name_iid);
-  out.varint(3, static_cast<uint64_t>(value));
-  out.end(arg);
 }
 
 std::string PerfettoWriter::shape_fields(const Shape& shape) {
   ProtoBuffer out;
   const auto axes = [&](uint32_t field, const int64_t(&values)[3]) {
     if (values[0] < 0) return;
-    const size_t dimensions = out.begin(field);
+    const ProtoMessage dimensions(out, field);
     for (uint32_t i = 0; i < 3; ++i) out.varint(i + 1, static_cast<uint64_t>(values[i]));
-    out.end(dimensions);
   };
   axes(1, shape.grid);
   axes(2, shape.group);
   static constexpr std::string_view kItems[3] = {"work_items_x", "work_items_y", "work_items_z"};
   for (int i = 0; i < 3; ++i) {
-    if (shape.items[i] >= 0 && shape.grid[i] < 0) compute_arg(out, kItems[i], shape.items[i]);
+    if (shape.items[i] >= 0 && shape.grid[i] < 0)
+      compute_arg(out, arg_names_.iid(kItems[i]), shape.items[i]);
   }
   if (shape.group_segment_bytes >= 0) {
-    compute_arg(out, "group_segment_bytes", shape.group_segment_bytes);
+    compute_arg(out, arg_names_.iid("group_segment_bytes"), shape.group_segment_bytes);
   }
   if (shape.private_segment_bytes >= 0) {
-    compute_arg(out, "private_segment_bytes", shape.private_segment_bytes);
+    compute_arg(out, arg_names_.iid("private_segment_bytes"), shape.private_segment_bytes);
   }
   return std::string(out.view());
 }
@@ -90,25 +81,17 @@ void PerfettoWriter::contexts_and_queues() {
   for (size_t i = 0; i < events_.queues.size(); ++i) {
     const Queue& queue = events_.queues[i];
     const uint32_t device = events_.device_of(queue);
-    const size_t packet = stream_.begin_packet();
-    const size_t data = out_.begin(kInternedData);
-    const size_t context = out_.begin(kGraphicsContexts);
-    out_.varint(1, i + 1);
-    if (queue.pid != kNoPid) out_.varint(2, static_cast<uint64_t>(numbers_.pid(queue.pid)));
     uint64_t api = api_number(events_.devices[device].backend);
     if (api == 0 && events_.devices[device].backend.empty()) api = kHip;
-    out_.varint(3, api);
-    out_.end(context);
-    const size_t specification = out_.begin(kGpuSpecifications);
-    out_.varint(1, i + 1);
-    out_.bytes(2, queue_title(events_, queue, 0));
-    out_.end(specification);
-    out_.end(data);
-    stream_.end_packet(packet);
-
+    {
+      const InternedEntry context(stream_, InternField::kGraphicsContext, i + 1);
+      if (queue.pid != kNoPid) out_.varint(2, static_cast<uint64_t>(numbers_.pid(queue.pid)));
+      out_.varint(3, api);
+    }
+    write_interned(stream_, InternField::kGpuSpecification, i + 1, queue_title(events_, queue, 0));
     ProtoBuffer args;
-    compute_arg(args, "device", queue.gpu_id);
-    compute_arg(args, "stream", queue.queue_id);
+    compute_arg(args, arg_names_.iid("device"), queue.gpu_id);
+    compute_arg(args, arg_names_.iid("stream"), queue.queue_id);
     queue_args_.emplace_back(args.view());
   }
 }
@@ -118,16 +101,10 @@ void PerfettoWriter::stages() {
   for (const Op& op : events_.ops) {
     if (written[op.type]) continue;
     written[op.type] = true;
-    const size_t packet = stream_.begin_packet();
-    const size_t data = out_.begin(kInternedData);
-    const size_t specification = out_.begin(kGpuSpecifications);
-    out_.varint(1, events_.queues.size() + op.type + 1);
+    const InternedEntry specification(stream_, InternField::kGpuSpecification,
+                                      events_.queues.size() + op.type + 1);
     out_.bytes(2, fit_text(events_.names.at(op.type), scratch_));
-    const bool compute = events_.class_of(op) == OpClass::kKernel;
-    out_.varint(4, compute ? 2 : 0);
-    out_.end(specification);
-    out_.end(data);
-    stream_.end_packet(packet);
+    out_.varint(4, events_.class_of(op) == OpClass::kKernel ? 2 : 0);
   }
 }
 
@@ -152,8 +129,7 @@ void PerfettoWriter::op(size_t index) {
   const bool compute = events_.class_of(op) == OpClass::kKernel;
   const uint64_t kernel = compute ? kernels_.iid(op.name) : 0;
 
-  const size_t packet = stream_.begin_packet(op.start_ns);
-  const size_t stage = out_.begin(kRenderStage);
+  const Packet stage(stream_, kRenderStage, op.start_ns);
   out_.varint(1, index + 1);
   out_.varint(2, static_cast<uint64_t>(op.duration_ns()));
   out_.varint(5, uint64_t{op.queue} + 1);
@@ -162,20 +138,11 @@ void PerfettoWriter::op(size_t index) {
   out_.varint(14, events_.queues.size() + op.type + 1);
   out_.varint(20, name);
   if (kernel != 0) out_.varint(19, kernel);
-  const size_t launch = out_.begin(21);
+  const ProtoMessage launch(out_, 21);
   if (op.shape != kNone) out_.raw(shapes_[op.shape]);
   out_.raw(queue_args_[op.queue]);
-  const auto arg = [&](uint64_t name_iid, int64_t value) {
-    const size_t entry = out_.begin(3);
-    out_.varint(1, name_iid);
-    out_.varint(3, static_cast<uint64_t>(value));
-    out_.end(entry);
-  };
-  if (op.bytes >= 0) arg(bytes_name_, op.bytes);
-  if (op.status != 0) arg(status_name_, op.status);
-  out_.end(launch);
-  out_.end(stage);
-  stream_.end_packet(packet);
+  if (op.bytes >= 0) compute_arg(out_, bytes_name_, op.bytes);
+  if (op.status != 0) compute_arg(out_, status_name_, op.status);
 }
 
 }  // namespace sonde::exporting

@@ -10,7 +10,6 @@
 namespace sonde::exporting {
 
 namespace {
-constexpr uint32_t kInternedData = 12;
 constexpr size_t kMaxText = 64 << 10;
 
 bool is_ascii(std::string_view text) {
@@ -38,15 +37,8 @@ std::string_view fit_text(std::string_view text, std::string& scratch) {
 
 void write_interned(PacketStream& stream, InternField field, uint64_t iid, std::string_view text) {
   std::string scratch;
-  ProtoBuffer& out = stream.out();
-  const size_t packet = stream.begin_packet();
-  const size_t data = out.begin(kInternedData);
-  const size_t entry = out.begin(static_cast<uint32_t>(field));
-  out.varint(1, iid);
-  out.bytes(2, fit_text(text, scratch));
-  out.end(entry);
-  out.end(data);
-  stream.end_packet(packet);
+  const InternedEntry entry(stream, field, iid);
+  stream.out().bytes(2, fit_text(text, scratch));
 }
 
 uint64_t InternedKernels::iid(uint32_t index) {
@@ -55,17 +47,11 @@ uint64_t InternedKernels::iid(uint32_t index) {
   const std::string_view name = names_.at(index);
   const std::string readable = demangle(name);
   std::string scratch;
-  ProtoBuffer& out = stream_.out();
-  const size_t packet = stream_.begin_packet();
-  const size_t data = out.begin(kInternedData);
-  const size_t entry = out.begin(static_cast<uint32_t>(InternField::kComputeKernel));
-  out.varint(1, uint64_t{index} + 1);
-  out.bytes(2, fit_text(name, scratch));
-  if (readable != name) out.bytes(3, fit_text(readable, scratch));
-  out.end(entry);
-  out.end(data);
-  stream_.end_packet(packet);
-  return uint64_t{index} + 1;
+  const uint64_t iid = uint64_t{index} + 1;
+  const InternedEntry entry(stream_, InternField::kComputeKernel, iid);
+  stream_.out().bytes(2, fit_text(name, scratch));
+  if (readable != name) stream_.out().bytes(3, fit_text(readable, scratch));
+  return iid;
 }
 
 uint64_t InternedKernels::demangled_iid(uint32_t index) {

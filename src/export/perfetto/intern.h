@@ -14,16 +14,6 @@
 
 namespace sonde::exporting {
 
-// Fields of InternedData.
-enum class InternField : uint32_t {
-  kCategory = 1,
-  kEventName = 2,
-  kAnnotationName = 3,
-  kStringValue = 29,
-  kComputeKernel = 1000,
-  kComputeArgName = 1001
-};
-
 // `text` itself when it is fit to be written, else a copy in `scratch` that is.
 std::string_view fit_text(std::string_view text, std::string& scratch);
 

@@ -3,19 +3,6 @@
 
 namespace sonde::exporting {
 
-namespace {
-
-// TracePacket
-constexpr uint32_t kTrackEvent = 11;
-// TrackEvent
-constexpr uint32_t kCategoryIids = 3, kAnnotation = 4, kType = 9, kTrackUuid = 11, kName = 23,
-                   kFlow = 47, kTerminatingFlow = 48;
-constexpr uint64_t kBegin = 1;
-// DebugAnnotation
-constexpr uint32_t kAnnotationNameIid = 1, kAnnotationText = 6;
-
-}  // namespace
-
 void PerfettoWriter::overlay(const Overlay& overlay) {
   if (overlay.slices.empty()) return;
   const uint64_t parent = named_track(0, overlay.title);
@@ -38,22 +25,18 @@ void PerfettoWriter::overlay_slice(const OverlaySlice& slice, uint64_t track, ui
                                    uint64_t begins) {
   const uint64_t category = categories_.iid("critical_path");
   for (const auto& [key, value] : slice.facts) annotation_names_.iid(key);
-  const size_t packet = stream_.begin_packet(slice.start_ns);
-  const size_t event = out_.begin(kTrackEvent);
-  out_.varint(kType, kBegin);
-  out_.varint(kTrackUuid, track);
-  out_.varint(kCategoryIids, category);
-  out_.bytes(kName, fit_text(slice.name, scratch_));
-  for (const auto& [key, value] : slice.facts) {
-    const size_t annotation = out_.begin(kAnnotation);
-    out_.varint(kAnnotationNameIid, annotation_names_.iid(key));
-    out_.bytes(kAnnotationText, value);
-    out_.end(annotation);
+  {
+    const TrackEvent event(stream_, kBegin, track, slice.start_ns);
+    out_.varint(kCategoryIids, category);
+    out_.bytes(kName, fit_text(slice.name, scratch_));
+    for (const auto& [key, value] : slice.facts) {
+      const ProtoMessage annotation(out_, kAnnotation);
+      out_.varint(kAnnotationNameIid, annotation_names_.iid(key));
+      out_.bytes(kAnnotationText, value);
+    }
+    if (begins != 0) out_.fixed64(kFlow, begins);
+    if (ends != 0) out_.fixed64(kTerminatingFlow, ends);
   }
-  if (begins != 0) out_.fixed64(kFlow, begins);
-  if (ends != 0) out_.fixed64(kTerminatingFlow, ends);
-  out_.end(event);
-  stream_.end_packet(packet);
   end_event(slice.end_ns, track);
 }
 

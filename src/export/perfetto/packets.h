@@ -12,6 +12,7 @@
 #include "export/output/protobuf.h"
 #include "export/output/sink.h"
 #include "export/output/zlib_block.h"
+#include "export/perfetto/fields.h"
 
 namespace sonde::exporting {
 
@@ -19,7 +20,7 @@ class PacketStream {
  public:
   explicit PacketStream(Sink& sink);
 
-  // The block that is being filled; write whole packets between begin_packet() and end_packet().
+  // The block that is being filled; what is written while a Packet exists is in it.
   ProtoBuffer& out() { return block_; }
   // A packet of our sequence that relies on the interned texts and defaults before it.
   size_t begin_packet() {
@@ -55,6 +56,49 @@ class PacketStream {
   ProtoBuffer packet_;  // this and below are the thread's
   ZlibBlock compressor_;
   Background<ProtoBuffer> background_;
+};
+
+// A packet with the one message that it holds.
+class Packet : Pinned {
+ public:
+  Packet(PacketStream& stream, uint32_t field)
+      : stream_(stream), body_(stream.begin_packet()), message_(stream.out().begin(field)) {}
+  Packet(PacketStream& stream, uint32_t field, int64_t time_ns)
+      : stream_(stream), body_(stream.begin_packet(time_ns)), message_(stream.out().begin(field)) {}
+  ~Packet() noexcept(false) {  // as that of ProtoMessage
+    stream_.out().end(message_);
+    stream_.end_packet(body_);
+  }
+
+ private:
+  PacketStream& stream_;
+  const size_t body_, message_;
+};
+
+// An event of a track, in a packet of its own.
+class TrackEvent : Pinned {
+ public:
+  TrackEvent(PacketStream& stream, uint64_t type, uint64_t track, int64_t time_ns)
+      : packet_(stream, kTrackEvent, time_ns) {
+    stream.out().varint(kType, type);
+    stream.out().varint(kTrackUuid, track);
+  }
+
+ private:
+  const Packet packet_;
+};
+
+// An entry of InternedData, in a packet of its own.
+class InternedEntry : Pinned {
+ public:
+  InternedEntry(PacketStream& stream, InternField field, uint64_t iid)
+      : packet_(stream, kInternedData), entry_(stream.out(), static_cast<uint32_t>(field)) {
+    stream.out().varint(1, iid);
+  }
+
+ private:
+  const Packet packet_;
+  const ProtoMessage entry_;
 };
 
 }  // namespace sonde::exporting

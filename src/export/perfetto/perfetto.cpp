@@ -14,16 +14,11 @@ namespace sonde::exporting {
 namespace {
 
 // TracePacket
-constexpr uint32_t kProcessTree = 2, kClockSnapshot = 6, kTrackEvent = 11, kTimestampClock = 58,
-                   kDefaults = 59, kTrackDescriptor = 60;
+constexpr uint32_t kProcessTree = 2, kClockSnapshot = 6, kTimestampClock = 58, kDefaults = 59;
 // TrackEvent
-constexpr uint32_t kCategoryIids = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrackUuid = 11,
-                   kName = 23, kDoubleCounter = 44, kFlow = 47, kCorrelationId = 52,
-                   kGpuCorrelation = 3000, kGpuApi = 3001;
-constexpr uint64_t kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4;
+constexpr uint32_t kDoubleCounter = 44, kCorrelationId = 52, kGpuCorrelation = 3000, kGpuApi = 3001;
 // DebugAnnotation
-constexpr uint32_t kAnnotationInt = 4, kAnnotationText = 6, kAnnotationJson = 9,
-                   kAnnotationTextIid = 17;
+constexpr uint32_t kAnnotationJson = 9, kAnnotationTextIid = 17;
 // TrackDescriptor
 constexpr uint32_t kDescription = 14;
 // BuiltinClock
@@ -49,28 +44,23 @@ void PerfettoWriter::first_packet() {
 void PerfettoWriter::clock_snapshot() {
   const uint64_t now_ns = static_cast<uint64_t>(std::max<int64_t>(events_.first_ns, 1));
   const auto clock = [&](uint64_t id, int64_t offset_ns) {
-    const size_t entry = out_.begin(1);
+    const ProtoMessage entry(out_, 1);
     out_.varint(1, id);
     out_.varint(2, now_ns + static_cast<uint64_t>(offset_ns));
-    out_.end(entry);
   };
-  const size_t packet = stream_.begin_packet();
-  const size_t snapshot = out_.begin(kClockSnapshot);
+  const Packet snapshot(stream_, kClockSnapshot);
   clock(kMonotonic, 0);
   clock(kBoottime, clocks_.boottime_ns);
   if (clocks_.realtime_ns > 0) clock(kRealtime, clocks_.realtime_ns);
   out_.varint(2, kMonotonic);  // primary_trace_clock
-  out_.end(snapshot);
-  stream_.end_packet(packet);
 }
 
 // Viewers take command lines from here alone, and the first word as the name of the process.
 void PerfettoWriter::process_tree() {
   for (const Process& process : events_.processes) {
     if (process.command.empty()) continue;
-    const size_t packet = stream_.begin_packet();
-    const size_t tree = out_.begin(kProcessTree);
-    const size_t entry = out_.begin(1);
+    const Packet tree(stream_, kProcessTree);
+    const ProtoMessage entry(out_, 1);
     out_.varint(1, static_cast<uint64_t>(numbers_.pid(process.pid)));
     const std::string title = process_title(process);
     out_.bytes(3, fit_text(title, scratch_));
@@ -78,9 +68,6 @@ void PerfettoWriter::process_tree() {
     if (arguments != process.command.npos) {
       out_.bytes(3, fit_text(std::string_view(process.command).substr(arguments + 1), scratch_));
     }
-    out_.end(entry);
-    out_.end(tree);
-    stream_.end_packet(packet);
   }
 }
 
@@ -94,18 +81,14 @@ void PerfettoWriter::real_number(std::string_view word, int64_t number, int64_t 
 void PerfettoWriter::process_tracks() {
   for (const Process& process : events_.processes) {
     const int64_t pid = numbers_.pid(process.pid);
-    const size_t packet = stream_.begin_packet();
-    const size_t track = out_.begin(kTrackDescriptor);
-    out_.varint(1, next_uuid_++);
-    const size_t body = out_.begin(3);
+    const Packet track(stream_, kTrackDescriptor);
+    out_.varint(kUuid, next_uuid_++);
+    real_number("sonde pid ", process.pid, pid);
+    const ProtoMessage body(out_, 3);
     out_.varint(1, static_cast<uint64_t>(pid));
     if (!process.command.empty()) out_.bytes(2, fit_text(process.command, scratch_));
     const std::string title = process_title(process);
     out_.bytes(6, fit_text(title, scratch_));
-    out_.end(body);
-    real_number("sonde pid ", process.pid, pid);
-    out_.end(track);
-    stream_.end_packet(packet);
   }
 }
 
@@ -118,33 +101,16 @@ uint64_t PerfettoWriter::process_track(int64_t pid) const {
 
 uint64_t PerfettoWriter::thread_track(const Thread& thread) {
   const uint64_t uuid = thread_tracks_[{thread.pid, thread.tid}] = next_uuid_++;
-  const size_t packet = stream_.begin_packet();
-  const size_t track = out_.begin(kTrackDescriptor);
-  out_.varint(1, uuid);
-  out_.varint(5, process_track(thread.pid));
-  const size_t body = out_.begin(4);
   const int64_t tid = numbers_.tid(thread.pid, thread.tid);
+  const Packet track(stream_, kTrackDescriptor);
+  out_.varint(kUuid, uuid);
+  out_.varint(kParentUuid, process_track(thread.pid));
+  real_number("sonde tid ", thread.tid, tid);
+  const ProtoMessage body(out_, 4);
   out_.varint(1, static_cast<uint64_t>(numbers_.pid(thread.pid)));
   out_.varint(2, static_cast<uint64_t>(tid));
   const std::string title = thread_title(thread, 0);
   out_.bytes(5, fit_text(title, scratch_));
-  out_.end(body);
-  real_number("sonde tid ", thread.tid, tid);
-  out_.end(track);
-  stream_.end_packet(packet);
-  return uuid;
-}
-
-uint64_t PerfettoWriter::lane_track(uint64_t thread_track, const Thread& thread, uint32_t lane) {
-  const uint64_t uuid = next_uuid_++;
-  const size_t packet = stream_.begin_packet();
-  const size_t track = out_.begin(kTrackDescriptor);
-  out_.varint(1, uuid);
-  out_.varint(5, thread_track);
-  const std::string title = thread_title(thread, lane);
-  out_.bytes(2, fit_text(title, scratch_));
-  out_.end(track);
-  stream_.end_packet(packet);
   return uuid;
 }
 
@@ -159,7 +125,7 @@ void PerfettoWriter::apis() {
     if (lane.lane == 0) {
       main_track = track = thread_track(thread);
     } else {
-      track = lane_track(main_track, thread, lane.lane);
+      track = named_track(main_track, thread_title(thread, lane.lane));
     }
     api_lane(lane, layout, track);
   }
@@ -195,12 +161,7 @@ uint64_t PerfettoWriter::category_iid(const Api& api) {
 }
 
 void PerfettoWriter::end_event(int64_t time_ns, uint64_t track) {
-  const size_t packet = stream_.begin_packet(time_ns);
-  const size_t event = out_.begin(kTrackEvent);
-  out_.varint(kType, kEnd);
-  out_.varint(kTrackUuid, track);
-  out_.end(event);
-  stream_.end_packet(packet);
+  const TrackEvent event(stream_, kEnd, track, time_ns);
 }
 
 // The arguments of a call as annotations. Numbers first: a new one writes a packet of its own.
@@ -241,10 +202,7 @@ void PerfettoWriter::api_event(size_t index, uint64_t track) {
   const uint64_t category = category_iid(api);
   intern_arguments(api);
 
-  const size_t packet = stream_.begin_packet(api.start_ns);
-  const size_t event = out_.begin(kTrackEvent);
-  out_.varint(kType, api.duration_ns() == 0 ? kInstant : kBegin);
-  out_.varint(kTrackUuid, track);
+  const TrackEvent event(stream_, api.duration_ns() == 0 ? kInstant : kBegin, track, api.start_ns);
   out_.varint(kCategoryIids, category);
   if (name != 0) {
     out_.varint(kNameIid, name);
@@ -253,8 +211,8 @@ void PerfettoWriter::api_event(size_t index, uint64_t track) {
   }
   out_.varint(kCorrelationId, static_cast<uint64_t>(api.id));
   for (const Annotation& argument : annotations_) {
-    const size_t annotation = out_.begin(kAnnotation);
-    out_.varint(1, argument.name_iid);
+    const ProtoMessage annotation(out_, kAnnotation);
+    out_.varint(kAnnotationNameIid, argument.name_iid);
     if (argument.field == kAnnotationInt) {
       out_.varint(kAnnotationInt, static_cast<uint64_t>(argument.integer));
     } else if (argument.value_iid != 0) {
@@ -262,17 +220,13 @@ void PerfettoWriter::api_event(size_t index, uint64_t track) {
     } else {
       out_.bytes(argument.field, fit_text(argument.text, scratch_));
     }
-    out_.end(annotation);
   }
   if (events_.is_mark(api)) {
-    const size_t annotation = out_.begin(kAnnotation);
-    out_.varint(1, marker_name_);
-    out_.varint(4, 1);
-    out_.end(annotation);
+    const ProtoMessage annotation(out_, kAnnotation);
+    out_.varint(kAnnotationNameIid, marker_name_);
+    out_.varint(kAnnotationInt, 1);
   }
   launch_fields(index);
-  out_.end(event);
-  stream_.end_packet(packet);
 }
 
 // What leads from a call to the operations it launched.
@@ -285,13 +239,12 @@ void PerfettoWriter::launch_fields(size_t index) {
     for (uint64_t link = api.first_link; link < links_end; ++link) out_.fixed64(kFlow, link + 1);
     return;
   }
-  const size_t correlation = out_.begin(kGpuCorrelation);
+  const uint64_t number = api_number(events_.domain(api));
+  if (number != 0) out_.varint(kGpuApi, number);
+  const ProtoMessage correlation(out_, kGpuCorrelation);
   for (uint32_t link = api.first_link; link < links_end; ++link) {
     out_.varint(1, uint64_t{events_.links[link].op} + 1);
   }
-  out_.end(correlation);
-  const uint64_t number = api_number(events_.domain(api));
-  if (number != 0) out_.varint(kGpuApi, number);
 }
 
 // Values of the machine hang below a track of their device: "gpu 0", "host 0".
@@ -307,18 +260,14 @@ uint64_t PerfettoWriter::counter_parent(const Series& series) {
 uint64_t PerfettoWriter::counter_track(const Series& series) {
   const uint64_t parent = counter_parent(series);
   const uint64_t track = next_uuid_++;
-  const size_t packet = stream_.begin_packet();
-  const size_t descriptor = out_.begin(kTrackDescriptor);
-  out_.varint(1, track);
-  if (parent != 0) out_.varint(5, parent);
-  out_.bytes(2, fit_text(series.name, scratch_));
-  const size_t counter = out_.begin(8);
+  const Packet descriptor(stream_, kTrackDescriptor);
+  out_.varint(kUuid, track);
+  if (parent != 0) out_.varint(kParentUuid, parent);
+  out_.bytes(kTrackName, fit_text(series.name, scratch_));
+  const ProtoMessage counter(out_, 8);
   const CounterUnit unit = counter_unit(series.name);
   if (unit.number != 0) out_.varint(3, unit.number);
   if (!unit.name.empty()) out_.bytes(6, unit.name);
-  out_.end(counter);
-  out_.end(descriptor);
-  stream_.end_packet(packet);
   return track;
 }
 
@@ -331,13 +280,8 @@ void PerfettoWriter::samples() {
       track = counter_track(events_.series[sample.series]);
     }
     ++counts_.counters;
-    const size_t packet = stream_.begin_packet(sample.time_ns);
-    const size_t event = out_.begin(kTrackEvent);
-    out_.varint(kType, kCounter);
-    out_.varint(kTrackUuid, track);
+    const TrackEvent event(stream_, kCounter, track, sample.time_ns);
     out_.real(kDoubleCounter, sample.value);
-    out_.end(event);
-    stream_.end_packet(packet);
   }
 }
 

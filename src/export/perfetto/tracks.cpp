@@ -7,15 +7,6 @@ namespace sonde::exporting {
 
 namespace {
 
-// TracePacket
-constexpr uint32_t kTrackEvent = 11, kTrackDescriptor = 60;
-// TrackEvent
-constexpr uint32_t kCategoryIids = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrackUuid = 11,
-                   kTerminatingFlow = 48;
-constexpr uint64_t kBegin = 1, kInstant = 3;
-// DebugAnnotation
-constexpr uint32_t kAnnotationNameIid = 1, kAnnotationInt = 4, kAnnotationText = 6;
-
 std::string_view category_of(OpClass op_class) {
   return op_class == OpClass::kKernel ? "kernel" : store::moves_memory(op_class) ? "copy" : "op";
 }
@@ -24,13 +15,10 @@ std::string_view category_of(OpClass op_class) {
 
 uint64_t PerfettoWriter::named_track(uint64_t parent, const std::string& name) {
   const uint64_t uuid = next_uuid_++;
-  const size_t packet = stream_.begin_packet();
-  const size_t track = out_.begin(kTrackDescriptor);
-  out_.varint(1, uuid);
-  if (parent != 0) out_.varint(5, parent);
-  out_.bytes(2, fit_text(name, scratch_));
-  out_.end(track);
-  stream_.end_packet(packet);
+  const Packet track(stream_, kTrackDescriptor);
+  out_.varint(kUuid, uuid);
+  if (parent != 0) out_.varint(kParentUuid, parent);
+  out_.bytes(kTrackName, fit_text(name, scratch_));
   return uuid;
 }
 
@@ -57,6 +45,7 @@ void PerfettoWriter::op_slice(size_t index, uint64_t track) {
   const uint64_t name = op_name(op);
   const bool mangled = kernels_.demangled_iid(op.name) != 0;
   const uint64_t category = categories_.iid(category_of(events_.class_of(op)));
+  const bool instant = op.duration_ns() == 0;
   const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   const std::pair<std::string_view, int64_t> facts[] = {
       {"device", queue.gpu_id},    {"stream", queue.queue_id},  {"bytes", op.bytes},
@@ -65,33 +54,28 @@ void PerfettoWriter::op_slice(size_t index, uint64_t track) {
   for (const auto& [fact, value] : facts) annotation_names_.iid(fact);
   const uint64_t mangled_name = annotation_names_.iid("mangled_name");
 
-  const size_t packet = stream_.begin_packet(op.start_ns);
-  const size_t event = out_.begin(kTrackEvent);
-  out_.varint(kType, op.duration_ns() == 0 ? kInstant : kBegin);
-  out_.varint(kTrackUuid, track);
-  out_.varint(kCategoryIids, category);
-  out_.varint(kNameIid, name);
-  for (const auto& [fact, value] : facts) {
-    if (value < 0) continue;
-    const size_t annotation = out_.begin(kAnnotation);
-    out_.varint(kAnnotationNameIid, annotation_names_.iid(fact));
-    out_.varint(kAnnotationInt, static_cast<uint64_t>(value));
-    out_.end(annotation);
-  }
-  if (mangled) {
-    const size_t annotation = out_.begin(kAnnotation);
-    out_.varint(kAnnotationNameIid, mangled_name);
-    out_.bytes(kAnnotationText, fit_text(events_.names.at(op.name), scratch_));
-    out_.end(annotation);
-  }
-  for (uint32_t link = op.first_link; link != kNone; link = events_.links[link].next_of_op) {
-    if (events_.apis[events_.links[link].api].duration_ns() > 0) {
-      out_.fixed64(kTerminatingFlow, uint64_t{link} + 1);
+  {
+    const TrackEvent event(stream_, instant ? kInstant : kBegin, track, op.start_ns);
+    out_.varint(kCategoryIids, category);
+    out_.varint(kNameIid, name);
+    for (const auto& [fact, value] : facts) {
+      if (value < 0) continue;
+      const ProtoMessage annotation(out_, kAnnotation);
+      out_.varint(kAnnotationNameIid, annotation_names_.iid(fact));
+      out_.varint(kAnnotationInt, static_cast<uint64_t>(value));
+    }
+    if (mangled) {
+      const ProtoMessage annotation(out_, kAnnotation);
+      out_.varint(kAnnotationNameIid, mangled_name);
+      out_.bytes(kAnnotationText, fit_text(events_.names.at(op.name), scratch_));
+    }
+    for (uint32_t link = op.first_link; link != kNone; link = events_.links[link].next_of_op) {
+      if (events_.apis[events_.links[link].api].duration_ns() > 0) {
+        out_.fixed64(kTerminatingFlow, uint64_t{link} + 1);
+      }
     }
   }
-  out_.end(event);
-  stream_.end_packet(packet);
-  if (op.duration_ns() > 0) end_event(op.end_ns, track);
+  if (!instant) end_event(op.end_ns, track);
 }
 
 }  // namespace sonde::exporting

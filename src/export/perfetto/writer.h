@@ -85,7 +85,6 @@ class PerfettoWriter {
   void stages();
   void apis();
   uint64_t thread_track(const Thread& thread);
-  uint64_t lane_track(uint64_t thread_track, const Thread& thread, uint32_t lane);
   void api_lane(const Lane& lane, const Layout& layout, uint64_t track);
   void api_event(size_t index, uint64_t track);
   void intern_arguments(const Api& api);
@@ -96,7 +95,6 @@ class PerfettoWriter {
   std::string shape_fields(const Shape& shape);
   uint64_t op_name(const Op& op);
   void op(size_t index);
-  void compute_arg(ProtoBuffer& out, std::string_view name, int64_t value);
   uint64_t named_track(uint64_t parent, const std::string& name);
   void op_tracks();
   void op_slice(size_t index, uint64_t track);

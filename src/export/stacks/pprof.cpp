@@ -45,10 +45,9 @@ class PprofWriter {
   void types() {
     for (const auto& [type, unit] :
          {std::pair<int, int>{1, 2}, {3, 4}, {5, 4}, {6, 2}, {7, 4}, {8, 4}}) {
-      const size_t body = out_.begin(profile_field::kSampleType);
+      const ProtoMessage body(out_, profile_field::kSampleType);
       out_.varint(1, static_cast<uint64_t>(type));
       out_.varint(2, static_cast<uint64_t>(unit));
-      out_.end(body);
     }
     const bool is_sampled = std::any_of(stacks_.nodes.begin(), stacks_.nodes.end(),
                                         [](const StackNode& node) { return node.samples > 0; });
@@ -59,7 +58,8 @@ class PprofWriter {
     for (uint32_t i = 0; i < stacks_.nodes.size(); ++i) {
       const StackNode& node = stacks_.nodes[i];
       if (node.calls == 0 && node.samples == 0) continue;
-      const size_t body = out_.begin(profile_field::kSample);
+      take();
+      const ProtoMessage sample(out_, profile_field::kSample);
       const std::vector<uint32_t> path = stacks_.path(i);
       for (size_t at = path.size(); at-- > 0;) out_.varint(1, path[at] + 1);  // leaf first
       out_.varint(2, node.calls);
@@ -68,26 +68,23 @@ class PprofWriter {
       out_.varint(2, node.samples);
       out_.varint(2, static_cast<uint64_t>(std::max<int64_t>(node.cpu_ns, 0)));
       out_.varint(2, static_cast<uint64_t>(std::max<int64_t>(node.blocked_ns, 0)));
-      out_.end(body);
-      take();
     }
   }
 
   // One location and one function for each frame, numbered from 1.
   void places() {
     for (uint64_t i = 0; i < stacks_.frames.size(); ++i) {
-      size_t body = out_.begin(profile_field::kLocation);
-      out_.varint(1, i + 1);
-      const size_t line = out_.begin(4);
-      out_.varint(1, i + 1);
-      out_.end(line);
-      out_.end(body);
-      body = out_.begin(profile_field::kFunction);
+      take();
+      {
+        const ProtoMessage location(out_, profile_field::kLocation);
+        out_.varint(1, i + 1);
+        const ProtoMessage line(out_, 4);
+        out_.varint(1, i + 1);
+      }
+      const ProtoMessage function(out_, profile_field::kFunction);
       out_.varint(1, i + 1);
       out_.varint(2, kFirstFrame + i);
       out_.varint(3, kFirstFrame + i);
-      out_.end(body);
-      take();
     }
   }
 
