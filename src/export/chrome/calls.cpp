@@ -9,11 +9,6 @@ namespace sonde::exporting {
 
 namespace {
 
-// What stands between the process and the time of an event.
-std::string place_text(int64_t pid, int64_t tid) {
-  return ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid) + ",\"ts\":";
-}
-
 // What PyTorch's profiler calls its kinds of events. Its readers go by these words.
 bool is_kineto_category(std::string_view text) {
   static constexpr std::string_view kCategories[] = {
@@ -31,6 +26,12 @@ bool is_launching_category(std::string_view text) {
 bool is_runtime(std::string_view domain) { return domain == "hip" || domain == "cuda"; }
 
 }  // namespace
+
+// What stands between the name and the time of an event.
+std::string ChromeWriter::place_text(const Place& place) {
+  return ",\"pid\":" + std::to_string(place.pid) + ",\"tid\":" + std::to_string(place.tid) +
+         ",\"ts\":";
+}
 
 // The cat that readers of PyTorch's traces know; they use it for HIP calls, too.
 std::string_view ChromeWriter::api_category(const Api& api) const {
@@ -78,7 +79,7 @@ void ChromeWriter::api_lane(const Lane& lane, const Layout& layout) {
   const int64_t tid =
       lane.lane == 0 ? numbers_.tid(thread.pid, thread.tid) : numbers_.free_tid(thread.pid);
   thread_name(thread, tid, lane.lane);
-  const std::string place = place_text(numbers_.pid(thread.pid), tid);
+  const std::string place = place_text({numbers_.pid(thread.pid), tid});
   for (uint32_t i = lane.begin; i < lane.end; ++i) {
     const size_t index = layout.order[i];
     api(events_.apis[index], index, place);

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/strings.h"
-#include "export/chrome/samples.h"
 #include "export/chrome/writer.h"
 #include "export/events/silent_threads.h"
 #include "export/events/titles.h"
@@ -57,7 +56,7 @@ Counts ChromeWriter::write(const std::string& source_path, const CallSamples& ca
   profiles(call_samples);
   sink_.append("\n]");
   if (!array) {
-    write_chrome_samples(sink_, call_samples, origin_ns_, numbers_);
+    stack_samples(call_samples);
     sink_.append("}");
   }
   counts_.samples = call_samples.samples.size();
@@ -262,10 +261,7 @@ void ChromeWriter::other_flows() {
     member(",\"id\":", *id);
     member(",\"cat\":", events_.names.at(end.category));
     member(",\"name\":", events_.names.at(end.name));
-    member(",\"pid\":", place.pid);
-    member(",\"tid\":", place.tid);
-    sink_.append(",\"ts\":");
-    time(end.time_ns);
+    at(place, end.time_ns);
     if (!is_number) member(",\"args\":{\"sonde id\":", end.id);
     if (!is_number) sink_.append("}");
     sink_.append(end.phase == 'f' ? ",\"bp\":\"e\"}" : "}");

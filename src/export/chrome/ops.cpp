@@ -54,8 +54,7 @@ void ChromeWriter::op_lane(const Lane& lane, const Layout& layout) {
   const int64_t tid = ++device_tids_[device];
   metadata("thread_name", pid, tid, queue_title(events_, queue, lane.lane));
   sort_index("thread_sort_index", pid, tid, tid);
-  const std::string place =
-      ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid) + ",\"ts\":";
+  const std::string place = place_text({pid, tid});
   for (uint32_t i = lane.begin; i < lane.end; ++i) {
     op(events_.ops[layout.order[i]], layout.order[i], place);
   }

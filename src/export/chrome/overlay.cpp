@@ -15,23 +15,21 @@ void ChromeWriter::overlay(const Overlay& overlay) {
   const OverlaySlice* before = nullptr;
   int64_t arrows = 0;
   for (const OverlaySlice& slice : overlay.slices) {
-    overlay_slice(slice, pid);
+    const auto place = [&](const OverlaySlice& of) { return Place{pid, int64_t{of.lane} + 1}; };
+    overlay_slice(slice, place(slice));
     if (before != nullptr && before->lane != slice.lane) {
       ++arrows;
-      overlay_arrow("s", arrows, before->lane, before->start_ns, pid);
-      overlay_arrow("f", arrows, slice.lane, slice.start_ns, pid);
+      overlay_arrow("s", arrows, place(*before), before->start_ns);
+      overlay_arrow("f", arrows, place(slice), slice.start_ns);
     }
     before = &slice;
   }
 }
 
-void ChromeWriter::overlay_slice(const OverlaySlice& slice, int64_t pid) {
+void ChromeWriter::overlay_slice(const OverlaySlice& slice, const Place& place) {
   begin_event();
   member("\"ph\":\"X\",\"cat\":\"critical_path\",\"name\":", slice.name);
-  member(",\"pid\":", pid);
-  member(",\"tid\":", static_cast<int64_t>(slice.lane) + 1);
-  sink_.append(",\"ts\":");
-  time(slice.start_ns);
+  at(place, slice.start_ns);
   sink_.append(",\"dur\":");
   append_thousandths(sink_, slice.end_ns - slice.start_ns);
   sink_.append(",\"args\":{");
@@ -43,15 +41,13 @@ void ChromeWriter::overlay_slice(const OverlaySlice& slice, int64_t pid) {
   sink_.append("}}");
 }
 
-void ChromeWriter::overlay_arrow(std::string_view phase, int64_t number, uint32_t lane,
-                                 int64_t time_ns, int64_t pid) {
+void ChromeWriter::overlay_arrow(std::string_view phase, int64_t number, const Place& place,
+                                 int64_t time_ns) {
   begin_event();
   member("\"ph\":", phase);
   member(",\"id\":", number);
-  member(",\"cat\":\"critical_path\",\"name\":\"critical path\",\"pid\":", pid);
-  member(",\"tid\":", static_cast<int64_t>(lane) + 1);
-  sink_.append(",\"ts\":");
-  time(time_ns);
+  sink_.append(",\"cat\":\"critical_path\",\"name\":\"critical path\"");
+  at(place, time_ns);
   sink_.append(phase == "f" ? ",\"bp\":\"e\"}" : "}");
 }
 

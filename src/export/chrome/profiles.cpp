@@ -75,10 +75,7 @@ void ChromeWriter::begin_profile_event(std::string_view name, int64_t number, co
   char hex[24];
   std::snprintf(hex, sizeof hex, "%#llx", static_cast<unsigned long long>(number));
   member(",\"id\":", std::string_view(hex));
-  member(",\"pid\":", place.pid);
-  member(",\"tid\":", place.tid);
-  sink_.append(",\"ts\":");
-  time(time_ns);
+  at(place, time_ns);
   sink_.append(",\"args\":{\"data\":{");
 }
 

@@ -1,5 +1,5 @@
 // ChromeWriter: one Chrome JSON document (docs/exports.md). Its parts are in chrome.cpp (what
-// stands around the events), calls.cpp, ops.cpp and profiles.cpp.
+// stands around the events), calls.cpp, ops.cpp, overlay.cpp, profiles.cpp and samples.cpp.
 //
 // Rows of an imported file that came with JSON arguments get these back as they were, so that the
 // readers of PyTorch's traces find what they look for. All other rows say what the .rpd knows of
@@ -48,6 +48,7 @@ class ChromeWriter {
     int64_t pid = 0, tid = 0;
   };
   Place place_of(int64_t pid, int64_t tid);
+  static std::string place_text(const Place& place);
 
   void header(const std::string& source_path);
   void base_time();
@@ -64,6 +65,8 @@ class ChromeWriter {
   void device_metadata();
   void samples();
   void other_flows();
+  void stack_frames(const CallSamples& call_samples);
+  void stack_samples(const CallSamples& call_samples);
   void profiles(const CallSamples& call_samples);
   void begin_profile_event(std::string_view name, int64_t number, const Place& place,
                            int64_t time_ns);
@@ -71,9 +74,8 @@ class ChromeWriter {
                      std::vector<bool>& known);
 
   void overlay(const Overlay& overlay);
-  void overlay_slice(const OverlaySlice& slice, int64_t pid);
-  void overlay_arrow(std::string_view phase, int64_t number, uint32_t lane, int64_t time_ns,
-                     int64_t pid);
+  void overlay_slice(const OverlaySlice& slice, const Place& place);
+  void overlay_arrow(std::string_view phase, int64_t number, const Place& place, int64_t time_ns);
 
   void apis();
   void api_lane(const Lane& lane, const Layout& layout);
@@ -117,6 +119,13 @@ class ChromeWriter {
     append_integer(sink_, value);
   }
   void time(int64_t time_ns) { append_thousandths(sink_, time_ns - origin_ns_); }
+  // Where and when an event is.
+  void at(const Place& place, int64_t time_ns) {
+    member(",\"pid\":", place.pid);
+    member(",\"tid\":", place.tid);
+    sink_.append(",\"ts\":");
+    time(time_ns);
+  }
   const std::string& quoted_name(uint32_t name);
 
   // A flow needs a slice at both ends; one of no length cannot hold its arrow.
