@@ -75,12 +75,15 @@ Status EventLoader::load_names() {
 uint32_t EventLoader::name_number(int64_t id) {
   if (const uint32_t index = events_.names.find(id); index != kNone) return index;
   const auto [at, added] = lost_names_.try_emplace(id, events_.names.size());
-  if (added) {
-    events_.names.append(fmt::format("<string {}>", id));
-    events_.op_class.push_back(OpClass::kUnknown);
-    events_.is_marker.push_back(false);
-  }
+  if (added) append_name(fmt::format("<string {}>", id));
   return at->second;
+}
+
+// One that no row has.
+void EventLoader::append_name(const std::string& name) {
+  events_.names.append(name);
+  events_.op_class.push_back(OpClass::kUnknown);
+  events_.is_marker.push_back(false);
 }
 
 Status EventLoader::load_apis() {
@@ -164,8 +167,8 @@ void EventLoader::set_queue_pids(const std::map<int64_t, int64_t>& pid_of_proces
   }
   for (const Op& op : events_.ops) {
     Queue& queue = events_.queues[op.queue];
-    if (queue.pid != kNoPid || op.first_link == kNone) continue;
-    queue.pid = events_.threads[events_.apis[events_.links[op.first_link].api].thread].pid;
+    const Api* const call = events_.launcher(op);
+    if (queue.pid == kNoPid && call != nullptr) queue.pid = events_.threads[call->thread].pid;
   }
 }
 
@@ -203,15 +206,12 @@ Status EventLoader::load_processes() {
 }
 
 Status EventLoader::load_thread_names() {
-  std::map<std::pair<int64_t, int64_t>, size_t> index;
-  for (size_t i = 0; i < events_.threads.size(); ++i) {
-    index[{events_.threads[i].pid, events_.threads[i].tid}] = i;
-  }
-  SONDE_TRY(store::scan(database_, "pid, tid, name", "v_thread", {}, [&](const store::Row& row) {
-    const auto at = index.find({row.integer(0), row.integer(1)});
-    if (at != index.end() && !row.text(2).empty()) events_.threads[at->second].name = row.text(2);
-  }));
-  return ok_status();
+  std::map<std::pair<int64_t, int64_t>, Thread*> threads;
+  for (Thread& thread : events_.threads) threads[{thread.pid, thread.tid}] = &thread;
+  return store::scan(database_, "pid, tid, name", "v_thread", {}, [&](const store::Row& row) {
+    const auto at = threads.find({row.integer(0), row.integer(1)});
+    if (at != threads.end() && !row.text(2).empty()) at->second->name = row.text(2);
+  });
 }
 
 Status EventLoader::load_devices() {

@@ -48,6 +48,7 @@ class EventLoader {
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
   uint32_t shape_number(const store::Row& row);
   uint32_t name_number(int64_t id);
+  void append_name(const std::string& name);
 
   Status look_for_imports();
   Status load_names();

@@ -135,11 +135,7 @@ Status EventLoader::load_channels() {
         if (op == kNone) return;
         const auto [name, added] = names.try_emplace({row.integer(1), row.integer(2)},
                                                      static_cast<uint32_t>(events_.names.size()));
-        if (added) {
-          events_.names.append(fmt::format("{}[{}]", row.text(4), row.integer(2)));
-          events_.op_class.push_back(OpClass::kUnknown);
-          events_.is_marker.push_back(false);
-        }
+        if (added) append_name(fmt::format("{}[{}]", row.text(4), row.integer(2)));
         events_.op_counters.push_back({op, name->second, row.real(3)});
       });
 }

@@ -8,19 +8,17 @@
 
 namespace sonde::exporting {
 
-bool Shape::operator==(const Shape& other) const {
-  return std::equal(items, items + 3, other.items) && std::equal(grid, grid + 3, other.grid) &&
-         std::equal(group, group + 3, other.group) &&
-         group_segment_bytes == other.group_segment_bytes &&
-         private_segment_bytes == other.private_segment_bytes;
-}
-
-void Events::sort_as_called(std::vector<uint32_t>& calls) const {
-  std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
-    const Api &x = apis[a], &y = apis[b];
-    if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
-    return x.end_ns != y.end_ns ? x.end_ns > y.end_ns : a < b;
-  });
+std::vector<std::vector<uint32_t>> Events::calls_by_thread() const {
+  std::vector<std::vector<uint32_t>> by_thread(threads.size());
+  for (uint32_t i = 0; i < api_count(); ++i) by_thread[apis[i].thread].push_back(i);
+  for (std::vector<uint32_t>& calls : by_thread) {
+    std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
+      const Api &x = apis[a], &y = apis[b];
+      if (x.start_ns != y.start_ns) return x.start_ns < y.start_ns;
+      return x.end_ns != y.end_ns ? x.end_ns > y.end_ns : a < b;
+    });
+  }
+  return by_thread;
 }
 
 std::string_view Events::title(const Api& api) const {

@@ -63,7 +63,7 @@ struct Shape {
   int64_t grid[3] = {-1, -1, -1};   // work groups
   int64_t group[3] = {-1, -1, -1};  // work items of a work group
   int64_t group_segment_bytes = -1, private_segment_bytes = -1;
-  bool operator==(const Shape& other) const;
+  bool operator==(const Shape& other) const = default;
 };
 
 struct Op {
@@ -160,8 +160,8 @@ struct Events {
   const Api* launcher(const Op& op) const {
     return op.first_link == kNone ? nullptr : &apis[links[op.first_link].api];
   }
-  // Sorts calls of a thread by their begin, a call before those that it makes.
-  void sort_as_called(std::vector<uint32_t>& calls) const;
+  // For each thread its calls by their begin, a call before those that it makes.
+  std::vector<std::vector<uint32_t>> calls_by_thread() const;
   size_t api_count() const { return apis.empty() ? 0 : apis.size() - 1; }
   bool is_mark(const Api& api) const { return is_marker[api.name]; }
   OpClass class_of(const Op& op) const {

@@ -50,6 +50,10 @@ void CsvFile::number(std::optional<int64_t> value) {
   }
 }
 
+void CsvFile::known(int64_t value) {
+  number(value < 0 ? std::nullopt : std::optional<int64_t>(value));
+}
+
 void CsvFile::real(double value) { bare(fmt::format("{:.6f}", value)); }
 
 void CsvFile::bare(std::string_view text) {

@@ -22,6 +22,7 @@ class CsvFile {
   void text(std::string_view value);
   void number(int64_t value);
   void number(std::optional<int64_t> value);
+  void known(int64_t value);  // empty below 0
   void real(double value);
   void bare(std::string_view text);  // as it is
   void empty() { begin_field(); }

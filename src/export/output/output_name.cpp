@@ -1,5 +1,8 @@
 #include "export/output/output_name.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
 
@@ -14,15 +17,6 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() > end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-// The longest of the exporter's extensions that `path` ends with, or "".
-std::string_view extension_of(std::string_view path, const Exporter& exporter) {
-  std::string_view longest;
-  for (const std::string& extension : exporter.extensions) {
-    if (ends_with(path, extension) && extension.size() > longest.size()) longest = extension;
-  }
-  return longest;
-}
-
 const Exporter* find_by_name(std::string_view name) {
   for (const Exporter& exporter : all_exporters()) {
     if (exporter.name == name) return &exporter;
@@ -31,6 +25,14 @@ const Exporter* find_by_name(std::string_view name) {
 }
 
 }  // namespace
+
+std::string_view extension_of(std::string_view path, const Exporter& exporter) {
+  std::string_view longest;
+  for (const std::string& extension : exporter.extensions) {
+    if (ends_with(path, extension) && extension.size() > longest.size()) longest = extension;
+  }
+  return longest;
+}
 
 // .speedscope.json is not .json.
 const Exporter* exporter_of_name(std::string_view path) {
@@ -48,9 +50,7 @@ const Exporter* exporter_of_name(std::string_view path) {
 namespace {
 
 std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::vector<std::string> known_extensions() {

@@ -27,6 +27,9 @@ Result<Output> choose_output(const std::string& input, const std::optional<std::
 // The exporter that a name ends for (trace.json), or nullptr.
 const Exporter* exporter_of_name(std::string_view path);
 
+// The longest of the exporter's extensions that `path` ends with, or "".
+std::string_view extension_of(std::string_view path, const Exporter& exporter);
+
 // What it writes is a database, which no pipe takes.
 bool is_database(const Exporter& exporter);
 

@@ -9,22 +9,11 @@
 #include <system_error>
 
 #include "base/free_name.h"
+#include "export/output/output_name.h"
 
 namespace sonde::exporting {
 
 namespace {
-
-// The longest extension of the exporter that `path` ends with.
-std::string extension_of(const Exporter& exporter, const std::string& path) {
-  std::string longest;
-  for (const std::string& extension : exporter.extensions) {
-    const bool ends =
-        path.size() > extension.size() &&
-        path.compare(path.size() - extension.size(), extension.size(), extension) == 0;
-    if (ends && extension.size() > longest.size()) longest = extension;
-  }
-  return longest;
-}
 
 class Splitter {
  public:
@@ -33,7 +22,7 @@ class Splitter {
       : exporter_(exporter),
         reader_(reader),
         path_(path),
-        extension_(extension_of(exporter, path)),
+        extension_(extension_of(path, exporter)),
         most_bytes_(most_bytes) {}
 
   // Writes the window of `options`, in halves where it is too large. The halves are of the time in

@@ -325,8 +325,7 @@ Status RocpdWriter::arguments(int64_t event_id, std::string_view text) {
 Status RocpdWriter::op(const Op& op) {
   ++counts_.ops;
   const Queue& queue = events_.queues[op.queue];
-  const Api* const call =
-      op.first_link == kNone ? nullptr : &events_.apis[events_.links[op.first_link].api];
+  const Api* const call = events_.launcher(op);
   const bool copies = store::moves_memory(events_.class_of(op));
   SONDE_ASSIGN(const int64_t event_id, event(copies ? "MEMORY_COPY" : "KERNEL_DISPATCH",
                                              call == nullptr ? 0 : call->id, "{}"));
@@ -360,7 +359,7 @@ Status RocpdWriter::kernel(const Op& op, int64_t pid, int64_t tid, int64_t event
   int64_t group[3], items[3];  // 0 = not known: the columns may not be NULL
   for (int i = 0; i < 3; ++i) {
     group[i] = std::max<int64_t>(shape.group[i], 0);
-    items[i] = std::max<int64_t>(shape.grid[i] >= 0 ? shape.grid[i] * group[i] : shape.items[i], 0);
+    items[i] = std::max<int64_t>(work_items(shape, i), 0);
   }
   return add(kernel_rows_, kNode, pid, Nullable{tid}, agent_of_gpu(events_.queues[op.queue].gpu_id),
              kernel_ids_[op.name], ++next_dispatch_, queue_ids_[op.queue], kDefaultStream,

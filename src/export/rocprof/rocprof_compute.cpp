@@ -24,43 +24,12 @@ namespace {
 const char* const kKernelHeader =
     "Dispatch_ID,GPU_ID,Queue_ID,PID,TID,Grid_Size,Workgroup_Size,LDS_Per_Workgroup,"
     "Scratch_Per_Workitem,Arch_VGPR,Accum_VGPR,SGPR,Wave_Size,Kernel_Name";
-const char* const kFacts[] = {"workload_name",
-                              "command",
-                              "ip_blocks",
-                              "timestamp",
-                              "version",
-                              "hostname",
-                              "cpu_model",
-                              "sbios",
-                              "linux_distro",
-                              "linux_kernel_version",
-                              "amd_gpu_kernel_version",
-                              "cpu_memory",
-                              "gpu_memory",
-                              "rocm_version",
-                              "vbios",
-                              "compute_partition",
-                              "memory_partition",
-                              "gpu_model",
-                              "gpu_arch",
-                              "gpu_l1",
-                              "gpu_l2",
-                              "cu_per_gpu",
-                              "simd_per_cu",
-                              "se_per_gpu",
-                              "wave_size",
-                              "workgroup_max_size",
-                              "max_waves_per_cu",
-                              "max_sclk",
-                              "max_mclk",
-                              "cur_sclk",
-                              "cur_mclk",
-                              "total_l2_chan",
-                              "lds_banks_per_cu",
-                              "sqc_per_gpu",
-                              "pipes_per_gpu",
-                              "num_xcd",
-                              "num_hbm_channels"};
+constexpr std::string_view kFacts =
+    "workload_name,command,ip_blocks,timestamp,version,hostname,cpu_model,sbios,linux_distro,"
+    "linux_kernel_version,amd_gpu_kernel_version,cpu_memory,gpu_memory,rocm_version,vbios,"
+    "compute_partition,memory_partition,gpu_model,gpu_arch,gpu_l1,gpu_l2,cu_per_gpu,simd_per_cu,"
+    "se_per_gpu,wave_size,workgroup_max_size,max_waves_per_cu,max_sclk,max_mclk,cur_sclk,cur_mclk,"
+    "total_l2_chan,lds_banks_per_cu,sqc_per_gpu,pipes_per_gpu,num_xcd,num_hbm_channels";
 // Where a software GPU counted, `sonde sol` says what its figures rest on.
 const char* const kCountedBy = "sonde_counted_by";
 
@@ -128,13 +97,10 @@ Status Folder::kernels() {
 void Folder::row(CsvFile& file, uint32_t index) {
   const Op& op = events_.ops[index];
   const Queue& queue = events_.queues[op.queue];
-  const auto known = [&](int64_t value) {
-    file.number(value < 0 ? std::nullopt : std::optional<int64_t>(value));
-  };
   file.number(static_cast<int64_t>(counts_.ops++));
   file.number(queue.gpu_id);
   file.number(queue.queue_id);
-  for (const int64_t figure : kernel_figures(events_, op)) known(figure);
+  for (const int64_t figure : kernel_figures(events_, op)) file.known(figure);
   file.number(wave_size_);
   file.text(events_.names.at(op.name));
   counts_.counters += counters_.write(file, index);
@@ -156,11 +122,9 @@ Status Folder::facts(const Options& options, bool by_software) {
   facts["workload_name"] = std::filesystem::path(path_).filename().string();
   if (!events_.processes.empty()) facts["command"] = events_.processes[0].command;
   facts["ip_blocks"] = blocks_of(counters_.names());
-  std::string header;
-  for (const char* name : kFacts) header += std::string(header.empty() ? "" : ",") + name;
-  CsvFile file(path_ + "/sysinfo.csv", header + "," + kCountedBy);
-  for (const char* name : kFacts) {
-    if (const std::string& value = facts[name]; value.empty()) {
+  CsvFile file(path_ + "/sysinfo.csv", fmt::format("{},{}", kFacts, kCountedBy));
+  for (const std::string_view name : split(kFacts, ',')) {
+    if (const std::string& value = facts[std::string(name)]; value.empty()) {
       file.empty();
     } else {
       file.text(value);

@@ -78,7 +78,7 @@ class Tables {
   Status agents() const;
   Status kernels();
   void kernel_row(CsvFile& file, const Op& op, int64_t dispatch);
-  void size_columns(CsvFile& file, const Op& op) const;
+  void size_columns(CsvFile& file, const Op& op, const Shape& shape) const;
   Status op_counters();
   void counter_row(CsvFile& file, const Op& op, int64_t dispatch, size_t counter, double value);
   Status copies();
@@ -143,6 +143,7 @@ void Tables::kernel_row(CsvFile& file, const Op& op, int64_t dispatch) {
   const Api* const call = events_.launcher(op);
   const std::string_view name = events_.names.at(op.name);
   const int64_t next_id = static_cast<int64_t>(kernel_ids_.size()) + 1;
+  const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   file.text("KERNEL_DISPATCH");
   file.text(agent(agent_of_gpu(queue.gpu_id)));
   file.number(queue.queue_id);
@@ -155,7 +156,9 @@ void Tables::kernel_row(CsvFile& file, const Op& op, int64_t dispatch) {
   file.number(call == nullptr ? 0 : call->id);
   file.number(op.start_ns);
   file.number(op.end_ns);
-  size_columns(file, op);
+  size_columns(file, op, shape);
+  for (const int64_t group : shape.group) file.known(group);
+  for (int axis = 0; axis < 3; ++axis) file.known(work_items(shape, axis));
   file.end_row();
   statistics_["kernel"].add(name, op.duration_ns());
 }
@@ -183,24 +186,17 @@ void Tables::counter_row(CsvFile& file, const Op& op, int64_t dispatch, size_t c
   const Api* const call = events_.launcher(op);
   const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   const Thread* const thread = call == nullptr ? nullptr : &events_.threads[call->thread];
-  const auto known = [](int64_t number) {
-    return number < 0 ? std::nullopt : std::optional<int64_t>(number);
-  };
   file.number(call == nullptr ? 0 : call->id);
   file.number(dispatch);
   file.text(agent(agent_of_gpu(queue.gpu_id)));
   file.number(queue.queue_id);
-  file.number(known(queue.pid));
+  file.known(queue.pid);
   file.number(thread == nullptr ? std::nullopt : std::optional<int64_t>(thread->tid));
-  file.number(known(work_items(shape)));
+  file.known(work_items(shape));
   file.number(kernel_ids_.at(op.name));
   file.text(events_.names.at(op.name));
-  file.number(known(group_items(shape)));
-  file.number(known(shape.group_segment_bytes));
-  file.number(known(shape.private_segment_bytes));
-  const KernelCode& code = events_.code_of(op);
-  for (const int64_t registers : {code.vgprs, code.agprs, code.sgprs})
-    file.number(known(registers));
+  file.known(group_items(shape));
+  size_columns(file, op, shape);
   file.text(counters_.names()[counter]);
   file.bare(counter_text(value));
   file.number(op.start_ns);
@@ -208,20 +204,12 @@ void Tables::counter_row(CsvFile& file, const Op& op, int64_t dispatch, size_t c
   file.end_row();
 }
 
-void Tables::size_columns(CsvFile& file, const Op& op) const {
-  const auto known = [](int64_t value) {
-    return value < 0 ? std::nullopt : std::optional<int64_t>(value);
-  };
-  const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
-  file.number(known(shape.group_segment_bytes));
-  file.number(known(shape.private_segment_bytes));
+// What it takes of a compute unit.
+void Tables::size_columns(CsvFile& file, const Op& op, const Shape& shape) const {
   const KernelCode& code = events_.code_of(op);
-  for (const int64_t registers : {code.vgprs, code.agprs, code.sgprs})
-    file.number(known(registers));
-  for (const int64_t group : shape.group) file.number(known(group));
-  for (int i = 0; i < 3; ++i) {  // work items
-    const bool whole_groups = shape.grid[i] >= 0 && shape.group[i] >= 0;
-    file.number(known(whole_groups ? shape.grid[i] * shape.group[i] : shape.items[i]));
+  for (const int64_t figure : {shape.group_segment_bytes, shape.private_segment_bytes, code.vgprs,
+                               code.agprs, code.sgprs}) {
+    file.known(figure);
   }
 }
 
@@ -246,7 +234,7 @@ void Tables::copy_row(CsvFile& file, const Op& op) {
   file.number(call == nullptr ? 0 : call->id);
   file.number(op.start_ns);
   file.number(op.end_ns);
-  file.number(op.bytes < 0 ? std::nullopt : std::optional<int64_t>(op.bytes));
+  file.known(op.bytes);
   file.end_row();
   statistics_["memory_copy"].add(direction.word, op.duration_ns());
 }

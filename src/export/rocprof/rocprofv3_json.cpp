@@ -340,11 +340,7 @@ void Writer::kernel(const Op& op) {
   const Api* const call = events_.launcher(op);
   const Queue& queue = events_.queues[op.queue];
   const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
-  int64_t items[3];
-  for (int i = 0; i < 3; ++i) {
-    const bool whole_groups = shape.grid[i] >= 0 && shape.group[i] >= 0;
-    items[i] = whole_groups ? shape.grid[i] * shape.group[i] : shape.items[i];
-  }
+  const int64_t items[] = {work_items(shape, 0), work_items(shape, 1), work_items(shape, 2)};
   head(kKernelKind, 1, call == nullptr ? 0 : events_.threads[call->thread].tid,
        call == nullptr ? 0 : call->id, op.start_ns, op.end_ns);
   open("dispatch_info");

@@ -48,8 +48,8 @@ int64_t group_items(const Shape& shape) {
 }
 
 int64_t launching_thread(const Events& events, const Op& op) {
-  if (op.first_link == kNone) return -1;
-  return events.threads[events.apis[events.links[op.first_link].api].thread].tid;
+  const Api* const call = events.launcher(op);
+  return call == nullptr ? -1 : events.threads[call->thread].tid;
 }
 
 std::array<int64_t, 9> kernel_figures(const Events& events, const Op& op) {
@@ -64,6 +64,11 @@ std::array<int64_t, 9> kernel_figures(const Events& events, const Op& op) {
           code.vgprs,
           code.agprs,
           code.sgprs};
+}
+
+int64_t work_items(const Shape& shape, int axis) {
+  const bool whole_groups = shape.grid[axis] >= 0 && shape.group[axis] >= 0;
+  return whole_groups ? shape.grid[axis] * shape.group[axis] : shape.items[axis];
 }
 
 int64_t work_items(const Shape& shape) {

@@ -33,9 +33,10 @@ std::string file_word(std::string_view domain);
 constexpr int64_t kHostAgent = 0;
 constexpr int64_t agent_of_gpu(int64_t gpu_id) { return gpu_id + 1; }
 
-// All axes multiplied: the work items of a kernel, and of one of its groups; -1 if an axis is not
-// known.
+// The work items of a kernel, on one axis and in one of its groups; -1 if an axis is not known. All
+// axes are multiplied.
 int64_t work_items(const Shape& shape);
+int64_t work_items(const Shape& shape, int axis);
 int64_t group_items(const Shape& shape);
 
 // The thread whose call launched it; -1: not known.

@@ -74,14 +74,10 @@ class ThreadPaths {
 }  // namespace
 
 std::vector<CallPath> call_paths_of(const Events& events) {
-  std::vector<std::vector<uint32_t>> by_thread(events.threads.size());
-  for (uint32_t i = 0; i < events.api_count(); ++i) by_thread[events.apis[i].thread].push_back(i);
+  const std::vector<std::vector<uint32_t>> by_thread = events.calls_by_thread();
   std::vector<uint32_t> threads;
   for (uint32_t thread = 0; thread < by_thread.size(); ++thread) {
-    auto& apis = by_thread[thread];
-    if (apis.empty()) continue;
-    threads.push_back(thread);
-    events.sort_as_called(apis);
+    if (!by_thread[thread].empty()) threads.push_back(thread);
   }
   std::stable_sort(threads.begin(), threads.end(), [&](uint32_t a, uint32_t b) {
     return events.apis[by_thread[a].front()].start_ns < events.apis[by_thread[b].front()].start_ns;

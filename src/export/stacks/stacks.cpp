@@ -30,10 +30,7 @@ class Builder {
 
   void build() {
     node_of_api_.assign(events_.api_count(), kNone);
-    std::vector<std::vector<uint32_t>> by_thread(events_.threads.size());
-    for (uint32_t i = 0; i < events_.api_count(); ++i) {
-      by_thread[events_.apis[i].thread].push_back(i);
-    }
+    const std::vector<std::vector<uint32_t>> by_thread = events_.calls_by_thread();
     for (uint32_t thread = 0; thread < by_thread.size(); ++thread) {
       if (!by_thread[thread].empty()) walk(thread, by_thread[thread]);
     }
@@ -56,7 +53,7 @@ class Builder {
     return stacks_.node(kNone, thread_title(t, 0));
   }
 
-  void walk(uint32_t thread, std::vector<uint32_t>& apis);
+  void walk(uint32_t thread, const std::vector<uint32_t>& apis);
   void hang(const Op& op);
 
   const Events& events_;
@@ -64,8 +61,7 @@ class Builder {
   std::vector<uint32_t> node_of_api_;
 };
 
-void Builder::walk(uint32_t thread, std::vector<uint32_t>& apis) {
-  events_.sort_as_called(apis);
+void Builder::walk(uint32_t thread, const std::vector<uint32_t>& apis) {
   std::vector<Open> open = {{thread_node(thread), INT64_MAX}};
   for (const uint32_t index : apis) {
     const Api& api = events_.apis[index];
