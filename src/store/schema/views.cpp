@@ -1,5 +1,6 @@
 // The v_* views, which give every flavour one shape, and the corrected sonde_* views over them.
 #include <cstring>
+#include <map>
 
 #include "store/op_class.h"
 #include "store/schema/schema.h"
@@ -8,35 +9,10 @@ namespace sonde::store {
 
 namespace {
 
-// The SELECT of each v_* view, in the order in which they are created.
-struct Sources {
-  const char* string;
-  const char* ustring;
-  const char* api;
-  const char* op;
-  const char* api_op;
-  const char* op_detail;
-  const char* copy;
-  const char* monitor;
-  const char* process;
-  const char* thread;
-  const char* device;
-  const char* counter;
-};
+// The SELECT of each v_* view, by its name without "v_".
+using Sources = std::map<std::string_view, const char*>;
 
 constexpr const char* kString = "SELECT id, string FROM rocpd_string";
-constexpr const char* kApiOp = "SELECT api_id, op_id FROM rocpd_api_ops";
-constexpr const char* kMonitor =
-    "SELECT id, deviceType AS device_type, deviceId AS device_id, monitorType AS monitor_type, "
-    "start AS start_ns, \"end\" AS end_ns, value FROM rocpd_monitor";
-constexpr const char* kOp =
-    "SELECT id, gpuId AS gpu_id, queueId AS queue_id, sequenceId AS sequence_id, "
-    "start AS start_ns, \"end\" AS end_ns, description_id AS name_id, opType_id AS type_id "
-    "FROM rocpd_op";
-
-constexpr const char* kOpArgs = "SELECT op_id, args FROM sonde_op_args";
-constexpr const char* kFlow =
-    "SELECT id, flow, category_id, name_id, phase, process_id, tid, time_ns FROM sonde_flow";
 
 // RPD keeps '' where a size was not known.
 constexpr const char* kCopyByApi =
@@ -87,46 +63,59 @@ constexpr const char* kDetailByOp =
     "LEFT JOIN rocpd_kernelop k ON k.op_ptr_id = o.id "
     "LEFT JOIN rocpd_copyop c ON c.op_ptr_id = o.id";
 
-constexpr Sources kOtherTools = {
-    kString,
-    kString,
-    "SELECT id, pid, tid, start AS start_ns, \"end\" AS end_ns, apiName_id AS name_id, "
-    "NULL AS domain_id, NULL AS category_id, args_id FROM rocpd_api",
-    kOp,
-    kApiOp,
-    kDetailByApi,
-    kCopyByApi,
-    kMonitor,
-    "SELECT pid AS id, pid, NULL AS ppid, min(start) AS start_ns, max(\"end\") AS end_ns, "
-    "NULL AS command, NULL AS rank, NULL AS exit FROM rocpd_api GROUP BY pid",
-    "SELECT DISTINCT pid AS process_id, pid, tid, NULL AS name FROM rocpd_api",
-    "SELECT DISTINCT gpuId AS gpu_id, NULL AS process_id, NULL AS backend, NULL AS name, "
-    "NULL AS vendor, NULL AS kind, NULL AS memory_bytes, NULL AS compute_units FROM rocpd_op",
-    "SELECT NULL AS process_id, NULL AS pid, NULL AS tid, NULL AS time_ns, NULL AS name, "
-    "NULL AS value WHERE 0",
-};
+Sources of_other_tools() {
+  return {
+      {"string", kString},
+      {"ustring", kString},
+      {"api",
+       "SELECT id, pid, tid, start AS start_ns, \"end\" AS end_ns, apiName_id AS name_id, "
+       "NULL AS domain_id, NULL AS category_id, args_id FROM rocpd_api"},
+      {"op",
+       "SELECT id, gpuId AS gpu_id, queueId AS queue_id, sequenceId AS sequence_id, "
+       "start AS start_ns, \"end\" AS end_ns, description_id AS name_id, opType_id AS type_id "
+       "FROM rocpd_op"},
+      {"api_op", "SELECT api_id, op_id FROM rocpd_api_ops"},
+      {"op_detail", kDetailByApi},
+      {"copy", kCopyByApi},
+      {"monitor",
+       "SELECT id, deviceType AS device_type, deviceId AS device_id, monitorType AS monitor_type, "
+       "start AS start_ns, \"end\" AS end_ns, value FROM rocpd_monitor"},
+      {"process",
+       "SELECT pid AS id, pid, NULL AS ppid, min(start) AS start_ns, max(\"end\") AS end_ns, "
+       "NULL AS command, NULL AS rank, NULL AS exit FROM rocpd_api GROUP BY pid"},
+      {"thread", "SELECT DISTINCT pid AS process_id, pid, tid, NULL AS name FROM rocpd_api"},
+      {"device",
+       "SELECT DISTINCT gpuId AS gpu_id, NULL AS process_id, NULL AS backend, NULL AS name, "
+       "NULL AS vendor, NULL AS kind, NULL AS memory_bytes, NULL AS compute_units FROM rocpd_op"},
+      {"counter",
+       "SELECT NULL AS process_id, NULL AS pid, NULL AS tid, NULL AS time_ns, NULL AS name, "
+       "NULL AS value WHERE 0"},
+      {"op_args", "SELECT op_id, args FROM sonde_op_args"},
+      {"flow",
+       "SELECT id, flow, category_id, name_id, phase, process_id, tid, time_ns FROM sonde_flow"}};
+}
 
 void use_v3_columns(Sources& sources) {
-  sources.ustring = "SELECT id, string FROM rocpd_ustring";
-  sources.api =
+  sources["ustring"] = "SELECT id, string FROM rocpd_ustring";
+  sources["api"] =
       "SELECT id, pid, tid, start AS start_ns, \"end\" AS end_ns, apiName_id AS name_id, "
       "domain_id, category_id, args_id FROM rocpd_api";
 }
 
 void use_sonde_tables(Sources& sources) {
-  sources.op_detail =
+  sources["op_detail"] =
       "SELECT op_id, process_id, api_id, queued_ns, submitted_ns, bytes, grid_x, grid_y, grid_z, "
       "group_x, group_y, group_z, group_segment_bytes, private_segment_bytes, status "
       "FROM sonde_op_detail";
-  sources.process =
+  sources["process"] =
       "SELECT id, pid, ppid, start_ns, end_ns, command, rank, exit FROM sonde_process";
-  sources.thread =
+  sources["thread"] =
       "SELECT t.process_id AS process_id, p.pid AS pid, t.tid AS tid, t.name AS name "
       "FROM sonde_thread t LEFT JOIN sonde_process p ON p.id = t.process_id";
-  sources.device =
+  sources["device"] =
       "SELECT gpu_id, process_id, backend, name, vendor, kind, memory_bytes, compute_units "
       "FROM sonde_device";
-  sources.counter =
+  sources["counter"] =
       "SELECT c.process_id AS process_id, p.pid AS pid, c.tid AS tid, c.time_ns AS time_ns, "
       "n.string AS name, c.value AS value FROM sonde_counter c "
       "LEFT JOIN sonde_process p ON p.id = c.process_id "
@@ -134,10 +123,10 @@ void use_sonde_tables(Sources& sources) {
 }
 
 Sources sources_of(Flavour flavour, bool made_by_sonde) {
-  Sources sources = kOtherTools;
+  Sources sources = of_other_tools();
   if (flavour == Flavour::kV1) {
-    sources.op_detail = kDetailByOp;
-    sources.copy = kCopyByOp;
+    sources["op_detail"] = kDetailByOp;
+    sources["copy"] = kCopyByOp;
   }
   if (flavour == Flavour::kV3) use_v3_columns(sources);
   if (made_by_sonde) use_sonde_tables(sources);
@@ -278,16 +267,6 @@ std::string name_or_id(const std::string& placeholder) {
   return "coalesce(" + alias + ".string, '<string ' || " + id + " || '>')";
 }
 
-std::string source_text(const Sources& sources, const std::string& name) {
-  if (name == "string") return sources.string;
-  if (name == "ustring") return sources.ustring;
-  if (name == "api") return sources.api;
-  if (name == "op") return sources.op;
-  if (name == "op_detail") return sources.op_detail;
-  SONDE_CHECK(name == "copy");
-  return sources.copy;
-}
-
 std::string fill_in(const char* text, const Sources* inlined) {
   std::string out;
   for (const char* at = text; *at != '\0';) {
@@ -307,7 +286,7 @@ std::string fill_in(const char* text, const Sources* inlined) {
     } else if (name.rfind("name:", 0) == 0) {
       out += name_or_id(name);
     } else {
-      out += inlined == nullptr ? "v_" + name : "(" + source_text(*inlined, name) + ")";
+      out += inlined == nullptr ? "v_" + name : "(" + std::string(inlined->at(name)) + ")";
     }
     at = end + 1;
   }
@@ -317,20 +296,9 @@ std::string fill_in(const char* text, const Sources* inlined) {
 }  // namespace
 
 std::string canonical_views(Flavour flavour, bool made_by_sonde) {
-  const Sources sources = sources_of(flavour, made_by_sonde);
-  const struct {
-    const char* name;
-    const char* select;
-  } views[] = {{"string", sources.string},   {"ustring", sources.ustring},
-               {"api", sources.api},         {"op", sources.op},
-               {"api_op", sources.api_op},   {"op_detail", sources.op_detail},
-               {"copy", sources.copy},       {"monitor", sources.monitor},
-               {"process", sources.process}, {"thread", sources.thread},
-               {"device", sources.device},   {"counter", sources.counter},
-               {"op_args", kOpArgs},         {"flow", kFlow}};
   std::string sql;
-  for (const auto& view : views) {
-    sql += std::string("CREATE TEMP VIEW v_") + view.name + " AS " + view.select + ";\n";
+  for (const auto& [name, select] : sources_of(flavour, made_by_sonde)) {
+    sql += "CREATE TEMP VIEW v_" + std::string(name) + " AS " + select + ";\n";
   }
   return sql;
 }
