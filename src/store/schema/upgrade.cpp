@@ -56,6 +56,11 @@ struct Upgrade {
     return copy_rows(from, to);
   }
 
+  // The same of a table that has these columns in both.
+  Status copy_columns(const std::string& table, const std::string& columns) {
+    return copy("SELECT " + columns + " FROM " + table, table + " (" + columns + ")");
+  }
+
   Status count(const std::string& table, const std::string& source) {
     UpgradedTable counts{table, 0, 0};
     SONDE_ASSIGN(counts.rows_before, in.integer("SELECT count(*) FROM " + source));
@@ -89,7 +94,7 @@ struct Upgrade {
 
 // The text of a call's arguments is in rocpd_string before v3; it moves with its id.
 Status Upgrade::copy_strings() {
-  SONDE_TRY(copy("SELECT id, string FROM rocpd_string", "rocpd_string (id, string)"));
+  SONDE_TRY(copy_columns("rocpd_string", "id, string"));
   SONDE_TRY(copy(flavour == Flavour::kV3
                      ? "SELECT id, string FROM v_ustring"
                      : "SELECT id, string FROM rocpd_string WHERE id = 1 OR id IN (SELECT args_id "
@@ -117,16 +122,11 @@ Status Upgrade::copy_events() {
            "FROM v_op",
            "rocpd_op (id, gpuId, queueId, sequenceId, start, \"end\", description_id, "
            "opType_id)"));
-  SONDE_TRY(
-      copy("SELECT id, api_id, op_id FROM rocpd_api_ops", "rocpd_api_ops (id, api_id, op_id)"));
-  SONDE_TRY(
-      copy("SELECT id, deviceType, deviceId, monitorType, start, \"end\", value "
-           "FROM rocpd_monitor",
-           "rocpd_monitor (id, deviceType, deviceId, monitorType, start, \"end\", value)"));
-  SONDE_TRY(copy("SELECT id, value, op_id, name_id FROM rocpd_counter",
-                 "rocpd_counter (id, value, op_id, name_id)"));
-  SONDE_TRY(copy("SELECT id, api_ptr_id, depth, name_id FROM rocpd_stackframe",
-                 "rocpd_stackframe (id, api_ptr_id, depth, name_id)"));
+  SONDE_TRY(copy_columns("rocpd_api_ops", "id, api_id, op_id"));
+  SONDE_TRY(copy_columns("rocpd_monitor",
+                         "id, deviceType, deviceId, monitorType, start, \"end\", value"));
+  SONDE_TRY(copy_columns("rocpd_counter", "id, value, op_id, name_id"));
+  SONDE_TRY(copy_columns("rocpd_stackframe", "id, api_ptr_id, depth, name_id"));
   for (const char* table : {"rocpd_api", "rocpd_op", "rocpd_api_ops", "rocpd_monitor",
                             "rocpd_counter", "rocpd_stackframe"}) {
     SONDE_TRY(count(table, table));
@@ -134,24 +134,20 @@ Status Upgrade::copy_events() {
   return ok_status();
 }
 
-constexpr const char* kKernelApi =
-    "rocpd_kernelapi (api_ptr_id, stream, gridX, gridY, gridZ, workgroupX, workgroupY, workgroupZ, "
-    "groupSegmentSize, privateSegmentSize, kernelName_id)";
+constexpr const char* kKernelColumns =
+    "api_ptr_id, stream, gridX, gridY, gridZ, workgroupX, workgroupY, workgroupZ, "
+    "groupSegmentSize, privateSegmentSize, kernelName_id";
 constexpr const char* kCopyApi =
     "rocpd_copyapi (api_ptr_id, stream, size, width, height, kind, dst, src, dstDevice, srcDevice, "
     "sync, pinned)";
-constexpr const char* kDetail =
-    "sonde_op_detail (op_id, process_id, api_id, queued_ns, submitted_ns, bytes, grid_x, grid_y, "
-    "grid_z, group_x, group_y, group_z, group_segment_bytes, private_segment_bytes, status)";
+constexpr const char* kDetailColumns =
+    "op_id, process_id, api_id, queued_ns, submitted_ns, bytes, grid_x, grid_y, grid_z, group_x, "
+    "group_y, group_z, group_segment_bytes, private_segment_bytes, status";
 
 // The columns of sizes are NOT NULL integers; RPD's '' for "unknown" becomes 0 there and stays
 // unknown (NULL) in sonde_op_detail.
 Status Upgrade::copy_launches() {
-  SONDE_TRY(
-      copy("SELECT api_ptr_id, stream, gridX, gridY, gridZ, workgroupX, workgroupY, "
-           "workgroupZ, groupSegmentSize, privateSegmentSize, kernelName_id "
-           "FROM rocpd_kernelapi",
-           kKernelApi));
+  SONDE_TRY(copy_columns("rocpd_kernelapi", kKernelColumns));
   SONDE_TRY(
       copy("SELECT c.api_ptr_id, c.stream, coalesce(v.size_bytes, 0), coalesce(v.width, 0), "
            "coalesce(v.height, 0), c.kind, c.dst, c.src, c.dstDevice, c.srcDevice, c.sync, "
@@ -169,7 +165,7 @@ Status Upgrade::copy_launches_of_v1() {
            "k.workgroupZ, k.groupSegmentSize, k.privateSegmentSize, o.description_id "
            "FROM rocpd_kernelop k INNER JOIN rocpd_api_ops link ON link.op_id = k.op_ptr_id "
            "INNER JOIN rocpd_op o ON o.id = k.op_ptr_id ORDER BY k.op_ptr_id",
-           kKernelApi));
+           fmt::format("rocpd_kernelapi ({})", kKernelColumns)));
   SONDE_TRY(
       copy("SELECT link.api_id, '', CASE typeof(c.size) WHEN 'integer' THEN c.size ELSE 0 END,"
            " 0, 0, 0, c.dst, c.src, 0, 0, c.sync, c.pinned FROM rocpd_copyop c "
@@ -240,11 +236,8 @@ Status Upgrade::describe_processes() {
     SONDE_TRY(copy("SELECT process_id, tid FROM v_thread", "sonde_thread (process_id, tid)"));
     SONDE_TRY(copy("SELECT gpu_id FROM v_device", "sonde_device (gpu_id)"));
   }
-  return copy(
-      "SELECT op_id, process_id, api_id, queued_ns, submitted_ns, bytes, grid_x, grid_y, "
-      "grid_z, group_x, group_y, group_z, group_segment_bytes, private_segment_bytes, "
-      "status FROM v_op_detail",
-      kDetail);
+  return copy(fmt::format("SELECT {} FROM v_op_detail", kDetailColumns),
+              fmt::format("sonde_op_detail ({})", kDetailColumns));
 }
 
 Status Upgrade::copy_extension_tables() {
