@@ -25,6 +25,18 @@ constexpr size_t kHeaderBytes = 20;
 constexpr size_t kWriteVersionOffset = 18;  // 2 = the file uses a write-ahead log
 constexpr std::string_view kJournalMagic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
 
+// A copy, under the name of the file that the user knows.
+Result<Database> open_as(const std::string& path, const std::string& copy, Database::Mode mode) {
+  auto opened = Database::open(copy, mode);
+  if (!opened) {
+    Error error = std::move(opened).error();
+    error.context = path;
+    return error;
+  }
+  opened->set_path(path);
+  return opened;
+}
+
 std::string trace_in(const TemporaryDirectory& directory) {
   return directory.path() + "/trace.rpd";
 }
@@ -50,30 +62,28 @@ Result<UniqueFd> open_for(const std::string& path, int flags) {
   return fd;
 }
 
-Status copy_file(const std::string& from, const std::string& to) {
-  SONDE_ASSIGN(const UniqueFd input, open_for(from, O_RDONLY));
-  SONDE_ASSIGN(const UniqueFd output, open_for(to, O_WRONLY | O_CREAT | O_EXCL));
-  std::vector<char> buffer(kCopyBytes);
-  for (;;) {
-    const ssize_t got = ::read(input.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno_error("cannot read the file", from, errno);
-    if (got == 0) return ok_status();
-    SONDE_TRY(write_all(output.get(), buffer.data(), static_cast<size_t>(got), from));
-  }
-}
-
-Error not_sqlite(const std::string& path) {
-  return make_error(ErrorCode::kBadData, "not an SQLite file", path,
-                    "give an .rpd file, or a trace of another tool: sonde help import lists them");
-}
-
 Result<std::string_view> read_piece(int fd, std::vector<char>& room, const std::string& path) {
   for (;;) {
     const ssize_t got = ::read(fd, room.data(), room.size());
     if (got >= 0) return std::string_view(room.data(), static_cast<size_t>(got));
     if (errno != EINTR) return errno_error("cannot read the file", path, errno);
   }
+}
+
+Status copy_file(const std::string& from, const std::string& to) {
+  SONDE_ASSIGN(const UniqueFd input, open_for(from, O_RDONLY));
+  SONDE_ASSIGN(const UniqueFd output, open_for(to, O_WRONLY | O_CREAT | O_EXCL));
+  std::vector<char> buffer(kCopyBytes);
+  for (;;) {
+    SONDE_ASSIGN(const std::string_view piece, read_piece(input.get(), buffer, from));
+    if (piece.empty()) return ok_status();
+    SONDE_TRY(write_all(output.get(), piece.data(), piece.size(), from));
+  }
+}
+
+Error not_sqlite(const std::string& path) {
+  return make_error(ErrorCode::kBadData, "not an SQLite file", path,
+                    "give an .rpd file, or a trace of another tool: sonde help import lists them");
 }
 
 // In a loop of its own, not by gzread(), which since zlib 1.3.2 does not report a missing checksum
@@ -148,32 +158,16 @@ Result<Database> open_copy(const std::string& path, const std::string& side_file
   SONDE_TRY(copy_file(original + side_file_suffix, side_file));
   if (side_file_suffix == "-journal") SONDE_TRY(refuse_linked_journal(side_file, path));
   {
-    auto recovering = Database::open(trace_in(directory), Database::Mode::kReadWrite);
-    if (recovering) {
-      recovering->set_path(path);
-      SONDE_TRY(recovering->exec("PRAGMA journal_mode=DELETE"));
-    } else {
-      Error error = recovering.error();
-      error.context = path;
-      return error;
-    }
+    SONDE_ASSIGN(auto recovering, open_as(path, trace_in(directory), Database::Mode::kReadWrite));
+    SONDE_TRY(recovering.exec("PRAGMA journal_mode=DELETE"));
   }
-  auto opened = Database::open(trace_in(directory), Database::Mode::kImmutable);
-  if (opened) opened->set_path(path);
-  return opened;
+  return open_as(path, trace_in(directory), Database::Mode::kImmutable);
 }
 
 Result<Database> open_gzip(const std::string& path) {
   SONDE_ASSIGN(const auto directory, TemporaryDirectory::create());
   SONDE_TRY(unpack_gzip(path, trace_in(directory)));
-  auto opened = Database::open(trace_in(directory), Database::Mode::kImmutable);
-  if (!opened) {
-    Error error = opened.error();
-    error.context = path;
-    return error;
-  }
-  opened->set_path(path);
-  return opened;
+  return open_as(path, trace_in(directory), Database::Mode::kImmutable);
 }
 
 Result<Database> open_with_log(const std::string& path) {
