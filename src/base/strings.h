@@ -31,6 +31,8 @@ std::string count_of_bytes(uint64_t bytes);        // "1 byte", "4,096 bytes"
 void append_json_escaped(std::string& out, std::string_view text);
 std::string json_quote(std::string_view text);
 
+std::string hex_text(std::string_view bytes);  // "00ff"
+
 // Invalid sequences become U+FFFD.
 std::string valid_utf8(std::string_view text);
 // The terminal columns of valid UTF-8 text, one per code point.

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/strings.h"
+#include "base/varint.h"
 
 namespace sonde::store {
 
@@ -19,7 +20,7 @@ class Unpacker {
 
   bool append(std::string& out, int depth = 0) {
     uint64_t head = 0;
-    if (depth > kDeepest || !varint(head)) return false;
+    if (depth > kDeepest || !take_varint(bytes_, head)) return false;
     const uint64_t value = head >> 1;
     if ((head & 1) == 0) {
       append_element(out, value);
@@ -36,16 +37,6 @@ class Unpacker {
   }
 
  private:
-  bool varint(uint64_t& value) {
-    for (int shift = 0; shift < 64 && !bytes_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(bytes_.front());
-      bytes_.remove_prefix(1);
-      value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return true;
-    }
-    return false;
-  }
-
   void append_element(std::string& out, uint64_t value) {
     if (text_of_ == nullptr) {
       fmt::format_to(std::back_inserter(out), "{}", value);

@@ -40,8 +40,7 @@ void Ingest::Impl::define_process(Process& process, const wire::Record& record) 
   insert(
       "UPDATE sonde_process SET ppid = ?2, start_ns = ?3, executable = ?4, command = ?5, "
       "directory = ?6, host = ?7 WHERE id = ?1",
-      process.id, int64_t{fields.parent_pid},
-      ticks.to_monotonic_ns(static_cast<int64_t>(fields.start_ticks)), valid_utf8(parts[0]),
+      process.id, int64_t{fields.parent_pid}, ns_of(fields.start_ticks), valid_utf8(parts[0]),
       valid_utf8(join(redact_arguments(arguments))), valid_utf8(parts.size() > 1 ? parts[1] : ""),
       host_name());
   if (rank >= 0) insert("UPDATE sonde_process SET rank = ?2 WHERE id = ?1", process.id, rank);

@@ -14,27 +14,23 @@ constexpr int64_t kPauseNs = 1'000'000;
 
 int64_t Ingest::Impl::last_alive_ns(const Process& process) const {
   if (process.alive_ticks == 0) return process.alive_ns;
-  return std::max(process.alive_ns,
-                  ticks.to_monotonic_ns(static_cast<int64_t>(process.alive_ticks)));
+  return std::max(process.alive_ns, ns_of(process.alive_ticks));
 }
 
 void Ingest::alive_at_ticks(uint64_t spool, uint64_t ticks) {
-  const auto found = impl_->processes.find(spool);
-  if (found != impl_->processes.end()) impl_->note_alive(found->second, ticks);
+  if (Process* process = impl_->find(spool)) impl_->note_alive(*process, ticks);
 }
 
 void Ingest::alive_at(uint64_t spool, int64_t monotonic_ns) {
-  const auto found = impl_->processes.find(spool);
-  if (found == impl_->processes.end()) return;
-  found->second.alive_ns = std::max(found->second.alive_ns, monotonic_ns);
+  Process* process = impl_->find(spool);
+  if (process != nullptr) process->alive_ns = std::max(process->alive_ns, monotonic_ns);
 }
 
 std::optional<int64_t> Ingest::end_by_last_sign(uint64_t spool, int64_t latest_ns) {
-  const auto found = impl_->processes.find(spool);
-  if (found == impl_->processes.end()) return std::nullopt;
-  const int64_t alive_ns = impl_->last_alive_ns(found->second);
+  Process* process = impl_->find(spool);
+  const int64_t alive_ns = process != nullptr ? impl_->last_alive_ns(*process) : 0;
   if (alive_ns == 0) return std::nullopt;
-  return found->second.end_ns = std::min(alive_ns, latest_ns);
+  return process->end_ns = std::min(alive_ns, latest_ns);
 }
 
 bool Ingest::follows(const wire::ClockReading& reading) const {
@@ -53,10 +49,9 @@ std::optional<int64_t> Ingest::monotonic_of_realtime(int64_t realtime_ns) const 
 }
 
 void Ingest::ended(uint64_t spool, std::optional<int64_t> end_ns, std::string_view how) {
-  const auto found = impl_->processes.find(spool);
-  if (found == impl_->processes.end()) return;
-  Process& process = found->second;
-  if (process.ended) return;
+  Process* const found = impl_->find(spool);
+  if (found == nullptr || found->ended) return;
+  Process& process = *found;
   // A range that was started and never stopped lasted until the end.
   const std::map<uint64_t, StartedRange> started(process.started.begin(), process.started.end());
   for (const auto& [id, range] : started) {

@@ -17,7 +17,8 @@ namespace sonde::store {
 namespace {
 
 constexpr int64_t kSnapshotRowsGapNs = 1'000'000'000;  // one row a second and clock is enough
-constexpr int64_t kFarNs = int64_t{1} << 62;           // later than any time that can be meant
+constexpr int64_t kReadingNs = 20;            // the uncertainty of the recorder's own readings
+constexpr int64_t kFarNs = int64_t{1} << 62;  // later than any time that can be meant
 
 // When a record of an event was made; 0 if it does not say.
 uint64_t ticks_of(const wire::Record& record) {
@@ -44,6 +45,19 @@ uint64_t ticks_of(const wire::Record& record) {
   }
 }
 
+struct HostTime {
+  uint32_t clock;
+  int64_t value;
+};
+
+std::array<HostTime, 4> values_of(const wire::ClockReading& reading) {
+  const uint64_t ticks = std::midpoint(reading.ticks_before, reading.ticks_after);
+  return {{{SONDE_CLOCK_TICKS, static_cast<int64_t>(ticks)},
+           {SONDE_CLOCK_MONOTONIC_RAW, reading.raw_ns},
+           {SONDE_CLOCK_REALTIME, reading.realtime_ns},
+           {SONDE_CLOCK_BOOTTIME, reading.boottime_ns}}};
+}
+
 }  // namespace
 
 Process& Ingest::Impl::process(uint64_t spool, uint32_t pid) {
@@ -58,6 +72,11 @@ Process& Ingest::Impl::process(uint64_t spool, uint32_t pid) {
            process.id, int64_t{pid}, std::string_view("CLOCK_MONOTONIC"));
   }
   return process;
+}
+
+Process* Ingest::Impl::find(uint64_t spool) {
+  const auto found = processes.find(spool);
+  return found != processes.end() ? &found->second : nullptr;
 }
 
 int64_t Ingest::Impl::monotonic_ns(Process& process, uint32_t clock, uint64_t value) {
@@ -114,8 +133,8 @@ std::string_view Ingest::Impl::text(Process& process, uint32_t id) const {
 void Ingest::Impl::snapshot(Process& process, const wire::Record& record) {
   const auto& fields = record.as<wire::SnapshotRecord>();
   const uint32_t clock = record.header->id;
-  const int64_t before = ticks.to_monotonic_ns(static_cast<int64_t>(fields.before));
-  const int64_t after = ticks.to_monotonic_ns(static_cast<int64_t>(fields.after));
+  const int64_t before = ns_of(fields.before);
+  const int64_t after = ns_of(fields.after);
   if (clock <= SONDE_CLOCK_MONOTONIC || after < before) return;
   const int64_t middle = std::midpoint(before, after);
   const int64_t uncertainty = middle - before;
@@ -127,8 +146,6 @@ void Ingest::Impl::snapshot(Process& process, const wire::Record& record) {
   int64_t& written = snapshot_written_ns[{process.id, clock}];
   if (middle < written + kSnapshotRowsGapNs && written != 0) return;
   written = std::min(middle, kFarNs);
-  static constexpr const char* kHostClocks[] = {"ticks", "monotonic", "monotonic_raw", "realtime",
-                                                "boottime"};
   const auto name = process.clock_names.find(clock);
   insert(
       "INSERT INTO sonde_clock_snapshot (process_id, clock, value, monotonic_ns, uncertainty_ns) "
@@ -155,8 +172,7 @@ void Ingest::Impl::thread(Process& process, KnownRing& ring, const wire::Record&
   auto [known, fresh] = process.threads.try_emplace(tid, name);
   if (fresh) {
     insert("INSERT INTO sonde_thread (process_id, tid, name, start_ns) VALUES (?1, ?2, ?3, ?4)",
-           process.id, int64_t{tid}, name,
-           ticks.to_monotonic_ns(static_cast<int64_t>(record.as<wire::EventRecord>().ticks)));
+           process.id, int64_t{tid}, name, ns_of(record.as<wire::EventRecord>().ticks));
   } else if (known->second != name) {
     known->second = name;
     insert("UPDATE sonde_thread SET name = ?3 WHERE process_id = ?1 AND tid = ?2", process.id,
@@ -176,8 +192,8 @@ void Ingest::Impl::note(Process& process, const wire::Record& record) {
   insert(
       "INSERT INTO sonde_diagnostic (process_id, time_ns, severity, source, text) "
       "VALUES (?1, ?2, ?3, ?4, ?5)",
-      process.id, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
-      kSeverities[std::min<size_t>(record.header->flags, 2)], label, valid_utf8(record.text));
+      process.id, ns_of(fields.ticks), kSeverities[std::min<size_t>(record.header->flags, 2)],
+      label, valid_utf8(record.text));
 }
 
 void Ingest::Impl::counter(Process& process, const KnownRing& ring, const wire::Record& record) {
@@ -192,8 +208,8 @@ void Ingest::Impl::counter(Process& process, const KnownRing& ring, const wire::
   insert(
       "INSERT INTO sonde_counter (process_id, tid, time_ns, name_id, value) "
       "VALUES (?1, ?2, ?3, ?4, ?5)",
-      process.id, int64_t{ring.tid}, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
-      name != 0 ? name : writer.string(""), value);
+      process.id, int64_t{ring.tid}, ns_of(fields.ticks), name != 0 ? name : writer.string(""),
+      value);
 }
 
 Ingest::Ingest(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -217,31 +233,20 @@ void Ingest::set_rank(int rank, int size) {
 
 void Ingest::clocks(const wire::ClockReading& reading) {
   auto& impl = *impl_;
-  const auto middle = [](uint64_t before, uint64_t after) {
-    return static_cast<int64_t>(std::midpoint(before, after));
-  };
   const int64_t now = reading.monotonic_ns;
-  impl.ticks.add(middle(reading.ticks_before, reading.ticks_after), now, 20);
-  impl.raw.add(reading.raw_ns, now, 20);
-  impl.realtime.add(reading.realtime_ns, now, 20);
-  impl.boottime.add(reading.boottime_ns, now, 20);
+  for (const auto& [clock, value] : values_of(reading)) {
+    impl.host_clock(clock)->add(value, now, kReadingNs);
+  }
   impl.now_ns = std::max(impl.now_ns, now);
   impl.now_ticks = reading.ticks_after;
   int64_t& written = impl.snapshot_written_ns[{0, 0}];
   if (written != 0 && now < written + kSnapshotRowsGapNs) return;
   written = now;
-  const struct {
-    std::string_view clock;
-    int64_t value;
-  } rows[] = {{"ticks", middle(reading.ticks_before, reading.ticks_after)},
-              {"monotonic_raw", reading.raw_ns},
-              {"realtime", reading.realtime_ns},
-              {"boottime", reading.boottime_ns}};
-  for (const auto& row : rows) {
+  for (const auto& [clock, value] : values_of(reading)) {
     impl.insert(
         "INSERT INTO sonde_clock_snapshot (process_id, clock, value, monotonic_ns, uncertainty_ns) "
         "VALUES (NULL, ?1, ?2, ?3, ?4)",
-        row.clock, row.value, now, int64_t{20});
+        kHostClocks[clock], value, now, kReadingNs);
   }
 }
 
@@ -251,11 +256,9 @@ void Ingest::opened(const wire::ClockReading& reading) {
   if (impl.ticks.covers(then) || reading.ticks_after < reading.ticks_before) return;
   const uint64_t width = reading.ticks_after - reading.ticks_before;
   const auto uncertainty = static_cast<int64_t>(std::min<uint64_t>(width, 1'000'000'000));
-  impl.ticks.add(static_cast<int64_t>(std::midpoint(reading.ticks_before, reading.ticks_after)),
-                 then, uncertainty);
-  impl.raw.add(reading.raw_ns, then, uncertainty);
-  impl.realtime.add(reading.realtime_ns, then, uncertainty);
-  impl.boottime.add(reading.boottime_ns, then, uncertainty);
+  for (const auto& [clock, value] : values_of(reading)) {
+    impl.host_clock(clock)->add(value, then, uncertainty);
+  }
 }
 
 void Ingest::definition(const wire::ChunkStatus& chunk, const wire::Record& record) {
@@ -311,8 +314,8 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
 }
 
 bool Ingest::has_ended(uint64_t spool) const {
-  const auto found = impl_->processes.find(spool);
-  return found != impl_->processes.end() && found->second.ended;
+  const Process* process = impl_->find(spool);
+  return process != nullptr && process->ended;
 }
 
 void Ingest::damaged(std::string_view what) { drop("chunks", what, 1); }

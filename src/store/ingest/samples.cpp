@@ -4,41 +4,13 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "base/varint.h"
 #include "store/each_row.h"
 #include "store/python_lines.h"
 
 namespace sonde::store {
 
 namespace {
-
-// Reads the packed numbers of a sample (FORMAT.md).
-class Numbers {
- public:
-  explicit Numbers(std::string_view text) : text_(text) {}
-  bool next(uint64_t& value) {
-    value = 0;
-    for (uint32_t shift = 0; shift < 64 && !text_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(text_.front());
-      text_.remove_prefix(1);
-      value |= uint64_t{byte & 127u} << shift;
-      if ((byte & 128) == 0) return true;
-    }
-    return false;
-  }
-
- private:
-  std::string_view text_;
-};
-
-std::string hex_text(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
-}
 
 int64_t truncation(const wire::Record& record) {
   return record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
@@ -68,14 +40,12 @@ void Ingest::Impl::define_module(Process& process, const wire::Record& record) {
 
 int64_t Ingest::Impl::native_frame(int64_t module, int64_t address) {
   auto [known, fresh] = frames.natives.try_emplace({module, address}, frames.next_frame);
-  if (!fresh) return known->second;
-  ++frames.next_frame;
-  if (module != 0) {
-    insert("INSERT INTO sonde_frame (id, kind, module_id, address) VALUES (?1, 'native', ?2, ?3)",
-           known->second, module, address);
-  } else {
-    insert("INSERT INTO sonde_frame (id, kind, address) VALUES (?1, 'native', ?2)", known->second,
-           address);
+  if (fresh) {
+    ++frames.next_frame;
+    insert(
+        "INSERT INTO sonde_frame (id, kind, module_id, address) VALUES (?1, 'native', "
+        "nullif(?2, 0), ?3)",
+        known->second, module, address);
   }
   return known->second;
 }
@@ -115,13 +85,10 @@ int64_t Ingest::Impl::python_frame(Process& process, uint32_t id, uint64_t offse
 
 int64_t Ingest::Impl::stack(int64_t parent, int64_t frame) {
   auto [known, fresh] = frames.stacks.try_emplace({parent, frame}, frames.next_stack);
-  if (!fresh) return known->second;
-  ++frames.next_stack;
-  if (parent != 0) {
-    insert("INSERT INTO sonde_stack (id, parent_id, frame_id) VALUES (?1, ?2, ?3)", known->second,
-           parent, frame);
-  } else {
-    insert("INSERT INTO sonde_stack (id, frame_id) VALUES (?1, ?2)", known->second, frame);
+  if (fresh) {
+    ++frames.next_stack;
+    insert("INSERT INTO sonde_stack (id, parent_id, frame_id) VALUES (?1, nullif(?2, 0), ?3)",
+           known->second, parent, frame);
   }
   return known->second;
 }
@@ -129,10 +96,10 @@ int64_t Ingest::Impl::stack(int64_t parent, int64_t frame) {
 // The stack of a sample; 0: it has none.
 int64_t Ingest::Impl::leaf_of(Process& process, const wire::Record& record) {
   std::vector<int64_t> path;  // innermost first
-  Numbers numbers(record.text);
+  std::string_view numbers = record.text;
   for (uint32_t i = 0; i < record.header->id && i < 2 * wire::kMaxFrames; ++i) {
     uint64_t which = 0, offset = 0;
-    if (!numbers.next(which) || !numbers.next(offset)) {
+    if (!take_varint(numbers, which) || !take_varint(numbers, offset)) {
       ++drops[{"samples", "malformed"}];
       return 0;
     }
@@ -177,8 +144,8 @@ void Ingest::Impl::blocked(Process& process, const wire::Record& record) {
   insert(
       "INSERT INTO sonde_blocked (process_id, tid, time_ns, stack_id, wall_ns, truncated) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-      process.id, int64_t{fields.tid}, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
-      leaf, static_cast<int64_t>(fields.wall_ns), truncation(record));
+      process.id, int64_t{fields.tid}, ns_of(fields.ticks), leaf,
+      static_cast<int64_t>(fields.wall_ns), truncation(record));
 }
 
 void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::Record& record) {
@@ -188,9 +155,9 @@ void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::R
   insert(
       "INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, "
       "truncated, by_timer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-      process.id, int64_t{ring.tid}, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
-      leaf, static_cast<int64_t>(fields.cpu_ns), int64_t{fields.missed}, int64_t{fields.cost_ns},
-      truncation(record), int64_t{(record.header->flags & wire::kByTimer) != 0});
+      process.id, int64_t{ring.tid}, ns_of(fields.ticks), leaf, static_cast<int64_t>(fields.cpu_ns),
+      int64_t{fields.missed}, int64_t{fields.cost_ns}, truncation(record),
+      int64_t{(record.header->flags & wire::kByTimer) != 0});
 }
 
 Status Ingest::Impl::restore_frames() {

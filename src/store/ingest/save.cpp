@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <span>
 #include <unordered_set>
 
 #include "base/number.h"
@@ -38,16 +37,6 @@ constexpr size_t kMaxSavedStopped = 1 << 15;
 constexpr size_t kSavedSnapshots = 64;  // enough for events as late as their reading can be
 
 int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
-
-std::string hex(const void* data, size_t size) {
-  std::string text;
-  text.reserve(size * 2);
-  for (const auto byte : std::span(static_cast<const unsigned char*>(data), size)) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
-}
 
 bool unhex(std::string_view text, void* data, size_t size) {
   if (text.size() != size * 2) return false;
@@ -83,7 +72,7 @@ std::string pending_of(const Process& process) {
   for (const uint64_t correlation : process.waiting_order) {
     for (const auto& op : process.waiting.at(correlation)) {
       fmt::format_to(to, "w {} {} {} {}\n", as_signed(correlation), op.op_id, op.name_id,
-                     hex(&op.record, sizeof op.record));
+                     hex_text({reinterpret_cast<const char*>(&op.record), sizeof op.record}));
     }
   }
   for (const auto& [id, range] : process.started) {
@@ -327,20 +316,17 @@ Status Ingest::Impl::restore_devices() {
 
 // Older readings of the clocks are rows of the file.
 Status Ingest::Impl::restore_clocks() {
-  return each_row(writer.database(),
-                  "SELECT clock, value, monotonic_ns, uncertainty_ns FROM "
-                  "sonde_clock_snapshot WHERE process_id IS NULL ORDER BY id",
-                  [&](const Statement& snapshots) {
-                    const auto clock = snapshots.text(0);
-                    ClockTrack* track = clock == "ticks"           ? &ticks
-                                        : clock == "monotonic_raw" ? &raw
-                                        : clock == "realtime"      ? &realtime
-                                        : clock == "boottime"      ? &boottime
-                                                                   : nullptr;
-                    if (track != nullptr) {
-                      track->add(snapshots.integer(1), snapshots.integer(2), snapshots.integer(3));
-                    }
-                  });
+  return each_row(
+      writer.database(),
+      "SELECT clock, value, monotonic_ns, uncertainty_ns FROM "
+      "sonde_clock_snapshot WHERE process_id IS NULL ORDER BY id",
+      [&](const Statement& snapshots) {
+        const auto name =
+            std::find(std::begin(kHostClocks), std::end(kHostClocks), snapshots.text(0));
+        if (ClockTrack* track = host_clock(static_cast<uint32_t>(name - std::begin(kHostClocks)))) {
+          track->add(snapshots.integer(1), snapshots.integer(2), snapshots.integer(3));
+        }
+      });
 }
 
 Status Ingest::Impl::restore_threads() {
@@ -366,10 +352,6 @@ Status Ingest::Impl::restore() {
                                                "rocpd_metadata WHERE tag = 'sonde::rank'",
                                                -1));
   SONDE_TRY(restore_clocks());
-  SONDE_ASSIGN(rank, writer.database().integer(
-                         "SELECT CAST(value AS integer) FROM rocpd_metadata WHERE tag = "
-                         "'sonde::rank'",
-                         -1));
   SONDE_TRY(each_row(
       writer.database(), "SELECT key, value FROM sonde_ingest",
       [&](const Statement& entries) { restore_entry(*this, entries.text(0), entries.text(1)); }));

@@ -63,8 +63,8 @@ void Ingest::Impl::call(Process& process, KnownRing& ring, const wire::Record& r
   ApiRow row;
   row.pid = process.pid;
   row.tid = ring.tid;
-  row.start_ns = ticks.to_monotonic_ns(static_cast<int64_t>(span.begin));
-  row.end_ns = ticks.to_monotonic_ns(static_cast<int64_t>(span.end));
+  row.start_ns = ns_of(span.begin);
+  row.end_ns = ns_of(span.end);
   row.name_id = function.name_id;
   row.domain_id = function.domain_id;
   row.category_id = function.category_id;
@@ -127,22 +127,20 @@ void Ingest::Impl::range(Process& process, KnownRing& ring, const wire::Record& 
   const auto& span = record.as<wire::SpanRecord>();
   const auto text = marker_text<wire::SpanRecord>(*this, process, record, sonde_domain_id);
   ring.last_begin = span.begin;
-  add_marker(process, text, ring.tid, ticks.to_monotonic_ns(static_cast<int64_t>(span.begin)),
-             ticks.to_monotonic_ns(static_cast<int64_t>(span.end)));
+  add_marker(process, text, ring.tid, ns_of(span.begin), ns_of(span.end));
 }
 
 void Ingest::Impl::mark(Process& process, KnownRing& ring, const wire::Record& record) {
   const auto& moment = record.as<wire::MomentRecord>();
   const auto text = marker_text<wire::MomentRecord>(*this, process, record, sonde_domain_id);
-  const int64_t time_ns = ticks.to_monotonic_ns(static_cast<int64_t>(moment.ticks));
+  const int64_t time_ns = ns_of(moment.ticks);
   add_marker(process, text, ring.tid, time_ns, time_ns);
 }
 
 void Ingest::Impl::range_start(Process& process, KnownRing& ring, const wire::Record& record) {
   const auto& moment = record.as<wire::MomentRecord>();
   const auto text = marker_text<wire::MomentRecord>(*this, process, record, sonde_domain_id);
-  const StartedRange range = {ticks.to_monotonic_ns(static_cast<int64_t>(moment.ticks)),
-                              int64_t{ring.tid}, text};
+  const StartedRange range = {ns_of(moment.ticks), int64_t{ring.tid}, text};
   const auto stop = process.stopped.find(moment.value);
   if (stop == process.stopped.end()) {
     if (process.started.size() >= kMaxStarted) {
@@ -158,7 +156,7 @@ void Ingest::Impl::range_start(Process& process, KnownRing& ring, const wire::Re
 
 void Ingest::Impl::range_stop(Process& process, const wire::Record& record) {
   const auto& moment = record.as<wire::MomentRecord>();
-  const int64_t end_ns = ticks.to_monotonic_ns(static_cast<int64_t>(moment.ticks));
+  const int64_t end_ns = ns_of(moment.ticks);
   const auto start = process.started.find(moment.value);
   if (start == process.started.end()) {
     process.stopped[moment.value] = end_ns;  // the other thread's ring is read later
@@ -178,7 +176,7 @@ bool Ingest::Impl::begin_unfinished(Process& process, const wire::ChunkHeader& c
   if (begin == ring.last_begin) return false;
   row.pid = process.pid;
   row.tid = ring.tid;
-  row.start_ns = ticks.to_monotonic_ns(static_cast<int64_t>(begin));
+  row.start_ns = ns_of(begin);
   row.end_ns = std::max(row.start_ns, process.end_ns.value_or(now_ns));
   return true;
 }

@@ -16,6 +16,10 @@
 
 namespace sonde::store {
 
+// In sonde_clock_snapshot, by SONDE_CLOCK_*.
+constexpr std::string_view kHostClocks[] = {"ticks", "monotonic", "monotonic_raw", "realtime",
+                                            "boottime"};
+
 struct KnownString {
   std::string text;                       // UTF-8
   int64_t string_id = 0, ustring_id = 0;  // 0: not in the file yet
@@ -175,6 +179,7 @@ struct Ingest::Impl {
   std::string buffer;
 
   Process& process(uint64_t spool, uint32_t pid);
+  Process* find(uint64_t spool);  // nullptr: not known
   Status claim(uint64_t session_id, const std::string& session);
   Status restore();
   Status restore_earlier();
@@ -231,6 +236,9 @@ struct Ingest::Impl {
 
   // ingest.cpp
   int64_t monotonic_ns(Process& process, uint32_t clock, uint64_t value);
+  int64_t ns_of(uint64_t at_ticks) const {
+    return ticks.to_monotonic_ns(static_cast<int64_t>(at_ticks));
+  }
   void note_alive(Process& process, uint64_t at_ticks) const {
     if (at_ticks > process.alive_ticks && at_ticks <= now_ticks) process.alive_ticks = at_ticks;
   }
