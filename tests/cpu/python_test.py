@@ -4,14 +4,17 @@
 Runs split.py under every CPython that is here (Debian's, local ones, those of pyenv), for 2500 ms each if nothing
 else is said, samples it, and compares the share of each function with what the program measured, where
 the share may differ by 2 points or by 4 sigma of the number of samples. A share is of the samples' CPU time, not
-of their number: a virtual machine that stands still for 100 ms is one sample, and 100 ms of one function. Versions that are missing are
+of their number: a virtual machine that stands still for 100 ms is one sample, and 100 ms of one function. Counts the
+system calls of a sample, too, where strace is here. Versions that are missing are
 named, and so are those that are here and not known to this test. Exit 77: there was none at all.
 """
 
 import json
 import os
 import re
+import shutil
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +30,16 @@ WITH RECURSIVE up(sample, id, depth) AS (
   WHERE parent_id IS NOT NULL)
 SELECT sample, cpu_ns, kind, function, file, line, is_library FROM up JOIN sonde_stack USING (id)
 JOIN sonde_frame f ON f.id = frame_id JOIN sonde_sample s ON s.id = sample ORDER BY sample, depth
+"""
+
+# Frames that fill three pages, of two code objects.
+DEEP = """
+def deep(n):
+    total = 0
+    for i in range(10 if n else 5_000_000):
+        total += i * i % 7
+    return deep(n - 1) if n else total
+deep(99)
 """
 
 
@@ -117,13 +130,34 @@ def check_merged(stacks):
     return work
 
 
-def test(build, python, folder, milliseconds):
+def check_questions(build, python, folder):
+    """A sample asks whether pages exist, but not for those with frames of the thread that started Python."""
+    log = Path(folder, "calls")
+    subprocess.run(["strace", "-f", "-o", log, "-e", "trace=rt_sigprocmask,rt_sigreturn",
+                    Path(build, "bin", "sonde"), "record", "-q", "--sample", str(HZ), "-o", Path(folder, "d.rpd"), "--",
+                    python, "-c", DEEP], check=True, timeout=120)
+    questions, asked = [], {}
+    for thread, line in re.findall(r"^(\d+) +(.*)", log.read_text(), re.M):
+        if line.startswith("--- SIG"):
+            asked[thread] = 0
+        elif line.startswith("rt_sigprocmask(0xffffffff") and thread in asked:
+            asked[thread] += 1
+        elif line.startswith("rt_sigreturn") and thread in asked:
+            questions.append(asked.pop(thread))
+    assert len(questions) > 100, len(questions)
+    median = statistics.median(questions[-100:])
+    assert median <= 4, f"{median} questions in a sample, of two code objects in up to four pages"
+
+
+def test(build, version, python, folder, milliseconds):
     stacks, cpu_ns, spent = record(build, python, folder, milliseconds)
     total = check_shares(stacks, cpu_ns, spent)
     check_merged(stacks)
     stacks, cpu_ns, spent = record(build, python, folder, "400", "4")
     assert len(check_merged(stacks)) > 0
     check_shares(stacks, cpu_ns, spent)
+    if version not in ("3.8", "3.9", "3.10") and shutil.which("strace"):
+        check_questions(build, python, folder)
     return total
 
 
@@ -135,7 +169,7 @@ def main(build, milliseconds="2500"):
         for python in found.get(version, []):
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    print(f"ok   {version} {python}: {test(build, python, folder, milliseconds)} samples")
+                    print(f"ok   {version} {python}: {test(build, version, python, folder, milliseconds)} samples")
                 except AssertionError as error:
                     failed += 1
                     print(f"FAIL {version} {python}: {error}")

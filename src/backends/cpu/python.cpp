@@ -1,7 +1,6 @@
 #include "backends/cpu/python.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "backends/cpu/modules.h"
 #include "backends/cpu/python_layout.h"
 #include "backends/cpu/python_offsets.h"
+#include "backends/cpu/python_pages.h"
 #include "backends/cpu/reading.h"
 
 // Defined in a program that is, or is linked with, Python. Resolved by the loader.
@@ -29,8 +29,8 @@ constinit PythonLayout g_described = {};  // filled from the interpreter's own d
 // The expected types: an object of another type is not what it seems to be.
 uint64_t g_code_type = 0, g_text_type = 0;
 ThisThreadState g_this_thread_state = nullptr;
-unsigned long long g_loads = 0;             // libraries loaded when Python was last looked for
-uint64_t g_loop_start = 0, g_loop_end = 0;  // the interpreter's loop
+unsigned long long g_loads = 0;  // libraries loaded when Python was last looked for
+StackBounds g_loop;              // the interpreter's
 
 // Every Python structure satisfies this; a torn read may not.
 bool plausible(uint64_t address) {
@@ -406,7 +406,7 @@ void probe_python(const struct sonde_agent* agent, const char* said) {
                         is_of_start(found, 0, "_probe") && is_of_start(found, 1, "_start") &&
                         found.functions[0].line == line && stack.frames[0].offset >= before &&
                         stack.frames[0].offset - before <= kMostBetween;
-  if (is_right) return;
+  if (is_right) return look_for_chunk(*g_layout, memory, thread);
   const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   refuse(agent, version(), "does not keep its frames where this version of Sonde looks for them");
 }
@@ -421,14 +421,8 @@ void find_python(const struct sonde_agent* agent) {
     dlerror();  // clears the error, which the program would otherwise see
     return;
   }
-  Dl_info info = {};
-  const ElfW(Sym)* symbol = nullptr;
-  if (dladdr1(loop, &info, const_cast<void**>(reinterpret_cast<const void* const*>(&symbol)),
-              RTLD_DL_SYMENT) != 0 &&
-      symbol != nullptr) {
-    g_loop_start = reinterpret_cast<uint64_t>(loop);
-    g_loop_end = g_loop_start + symbol->st_size;
-  }
+  g_loop = extent_of(loop);
+  find_runtime();
   if (!has_gil(version())) {
     return refuse(agent, version(),
                   "is a build without the GIL (free-threaded), which is not supported");
@@ -448,8 +442,10 @@ void walk_python(const struct sonde_agent* agent, const StackBounds& in_use, Pyt
   stack.frame_count = stack.run_count = 0;
   if (agent::load_acquire(g_layout) == nullptr) return;
   const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
+  if (!plausible(thread)) return;
   Reading memory(in_use);
-  if (plausible(thread)) PythonWalk(agent, memory, stack).run(thread);
+  know_own_pages(*g_layout, memory, thread);
+  PythonWalk(agent, memory, stack).run(thread);
 }
 
 uint64_t python_state() {
@@ -466,7 +462,7 @@ void walk_python_of(const struct sonde_agent* agent, uint64_t state, PythonStack
 
 bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index) {
   const Frame& frame = native.frames[index];
-  if (run.place == 0) return frame.address >= g_loop_start && frame.address < g_loop_end;
+  if (run.place == 0) return frame.address >= g_loop.low && frame.address < g_loop.high;
   // The run lies within this frame's part of the stack. It may also lie above what could be
   // unwound.
   return frame.stack != 0 && run.place < frame.stack;

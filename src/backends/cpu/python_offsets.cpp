@@ -12,6 +12,7 @@ enum Word : uint32_t {
   kFreeThreaded = 2,
   kThreadState = 22,
   kCurrentFrame = 26,
+  kStackChunk = 29,
   kInterpreterFrame = 31,
   kPrevious = 32,
   kExecutable = 33,
@@ -62,6 +63,7 @@ bool layout_of_offsets(const uint64_t* words, uint32_t version, PythonLayout& la
   layout.chain = FrameChain::kEntryFrames;
   layout.cframe_frame = kDirect;
   layout.thread_frame = taker.take(kCurrentFrame, kThreadState);
+  layout.thread_chunk = taker.take(kStackChunk, kThreadState);
   layout.frame_before = taker.take(kPrevious, kInterpreterFrame);
   layout.frame_code = taker.take(kExecutable, kInterpreterFrame);
   layout.frame_at = taker.take(kInstruction, kInterpreterFrame);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/python_offsets.h"
+#include "backends/cpu/python_runtime_test_support.h"
 
 // The symbols that the backend looks for in a process (below).
 #define SONDE_FAKE extern "C" __attribute__((visibility("default")))
@@ -24,7 +24,7 @@ namespace {
 uint64_t address_of(const uint64_t* type) { return reinterpret_cast<uint64_t>(type); }
 
 // The offsets of this interpreter.
-constexpr uint64_t kFrameOfThread = 136;
+constexpr uint64_t kFrameOfThread = 136, kChunkOfThread = 144;
 constexpr uint64_t kPrevious = 40, kExecutable = 16, kInstruction = 88, kOwner = 101;
 constexpr uint64_t kFile = 24, kName = 72, kLines = 32, kFirstLine = 48, kCode = 112;
 constexpr uint64_t kBytesLength = 24, kBytesData = 48, kTextLength = 16, kTextState = 28;
@@ -39,13 +39,13 @@ std::vector<uint64_t> description() {
   words[1] = 0x030e01f0;
   words[2] = 0;
   const std::map<int, uint64_t> said = {
-      {22, 512},        {26, kFrameOfThread},  // thread
-      {31, 128},        {32, kPrevious},      {33, kExecutable}, {34, kInstruction},
+      {22, 512},        {26, kFrameOfThread}, {29, kChunkOfThread},  // thread
+      {31, 128},        {32, kPrevious},      {33, kExecutable},    {34, kInstruction},
       {36, kOwner},  // frame
-      {39, 256},        {40, kFile},          {42, kName},       {43, kLines},
-      {44, kFirstLine}, {48, kCode},                                                 // code
-      {74, 64},         {75, kBytesLength},   {76, kBytesData},                      // bytes
-      {77, 96},         {78, kTextState},     {79, kTextLength}, {80, kAsciiSize}};  // str
+      {39, 256},        {40, kFile},          {42, kName},          {43, kLines},
+      {44, kFirstLine}, {48, kCode},                                                    // code
+      {74, 64},         {75, kBytesLength},   {76, kBytesData},                         // bytes
+      {77, 96},         {78, kTextState},     {79, kTextLength},    {80, kAsciiSize}};  // str
   for (const auto& [word, value] : said) words[static_cast<size_t>(word)] = value;
   return words;
 }
@@ -122,6 +122,7 @@ TEST(PythonOffsets, OfOtherVersionsAndBuildsAreLeftAlone) {
   auto words = description();
   EXPECT_TRUE(layout_of_offsets(words.data(), 0x30e, layout));
   EXPECT_EQ(layout.frame_code, kExecutable);
+  EXPECT_EQ(layout.thread_chunk, kChunkOfThread);
   EXPECT_FALSE(layout_of_offsets(words.data(), 0x30f, layout));
   words[1] = 0x030f00a1;
   EXPECT_FALSE(layout_of_offsets(words.data(), 0x30e, layout)) << "another version than it says";
@@ -268,7 +269,7 @@ TEST(PythonOffsets, AThreadWhoseFrameIsNotFilledInHasNoFramesAndNoFault) {
 }  // namespace
 }  // namespace sonde::cpu
 
-SONDE_FAKE uint64_t _PyRuntime[sonde::cpu::kOffsetWords] = {};
+uint64_t _PyRuntime[sonde::cpu::kRuntimeWords] = {};
 SONDE_FAKE const char* Py_GetVersion() { return "3.14.1 (made up)"; }
 SONDE_FAKE void _PyEval_EvalFrameDefault() {}
 SONDE_FAKE void* PyGILState_GetThisThreadState() {

@@ -29,6 +29,12 @@ class Reading {
 
   bool is_of_another() const { return is_of_another_; }
 
+  // All of these pages exist, and stay during the walk.
+  void know(uint64_t address, uint64_t bytes) {
+    const uint64_t last = (address + bytes - 1) / 4096;
+    for (uint64_t page = address / 4096; page <= last; ++page) pages_[page % kPages] = page;
+  }
+
   // 0 if there is nothing.
   template <typename T>
   T at(uint64_t object, uint64_t offset) {
