@@ -1,15 +1,14 @@
-// What each kind of enqueue launches: kind, bytes, direction, sizes. One function per enqueue of
-// functions.inc, called by its wrapper after the enqueue has succeeded.
+// What enqueues launch for which a row (plain_ops.h) is not enough: kind, bytes, direction. One
+// function per enqueue of functions.inc, called by its wrapper after the enqueue has succeeded.
 #include <string.h>
 
 #include "backends/opencl/hooks.h"
 #include "backends/opencl/kernels.h"
 #include "backends/opencl/memory.h"
+#include "backends/opencl/plain_ops.h"
 
 namespace sonde::opencl {
 namespace {
-
-constexpr uint32_t kBlocking = 1;
 
 void set_copy(sonde_op* op, uint32_t kind, uint64_t src, uint64_t dst, uint64_t bytes,
               cl_bool blocking) {
@@ -18,14 +17,6 @@ void set_copy(sonde_op* op, uint32_t kind, uint64_t src, uint64_t dst, uint64_t 
   op->dst = dst;
   op->bytes = bytes;
   if (blocking != CL_FALSE) op->flags |= kBlocking;
-}
-
-// `element` bytes for each unit of width: 1 for buffers.
-void set_region(sonde_op* op, const size_t* region, uint64_t element) {
-  op->size[0] = region[0] * element;
-  op->size[1] = region[1];
-  op->size[2] = region[2];
-  op->bytes = op->size[0] * op->size[1] * op->size[2];
 }
 
 void set_named(sonde_op* op, const char* name, cl_uint count, const cl_mem* objects) {
@@ -68,121 +59,6 @@ void describe_clEnqueueNativeKernel(sonde_op* op, cl_command_queue, void (*funct
   op->src = reinterpret_cast<uint64_t>(function);
 }
 
-void describe_clEnqueueMarker(sonde_op* op, cl_command_queue, cl_event*) {
-  op->kind = SONDE_OP_BARRIER;
-}
-
-void describe_clEnqueueMarkerWithWaitList(sonde_op* op, cl_command_queue, cl_uint, const cl_event*,
-                                          cl_event*) {
-  op->kind = SONDE_OP_BARRIER;
-}
-
-void describe_clEnqueueBarrierWithWaitList(sonde_op* op, cl_command_queue, cl_uint, const cl_event*,
-                                           cl_event*) {
-  op->kind = SONDE_OP_BARRIER;
-}
-
-void describe_clEnqueueReadBuffer(sonde_op* op, cl_command_queue, cl_mem buffer, cl_bool blocking,
-                                  size_t, size_t size, void* ptr, cl_uint, const cl_event*,
-                                  cl_event*) {
-  set_copy(op, SONDE_OP_COPY_D2H, word(buffer), word(ptr), size, blocking);
-}
-
-void describe_clEnqueueWriteBuffer(sonde_op* op, cl_command_queue, cl_mem buffer, cl_bool blocking,
-                                   size_t, size_t size, const void* ptr, cl_uint, const cl_event*,
-                                   cl_event*) {
-  set_copy(op, SONDE_OP_COPY_H2D, word(ptr), word(buffer), size, blocking);
-}
-
-void describe_clEnqueueCopyBuffer(sonde_op* op, cl_command_queue, cl_mem src, cl_mem dst, size_t,
-                                  size_t, size_t size, cl_uint, const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_D2D, word(src), word(dst), size, CL_FALSE);
-}
-
-void describe_clEnqueueReadBufferRect(sonde_op* op, cl_command_queue, cl_mem buffer,
-                                      cl_bool blocking, const size_t*, const size_t*,
-                                      const size_t* region, size_t, size_t, size_t, size_t,
-                                      void* ptr, cl_uint, const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_D2H, word(buffer), word(ptr), 0, blocking);
-  set_region(op, region, 1);
-}
-
-void describe_clEnqueueWriteBufferRect(sonde_op* op, cl_command_queue, cl_mem buffer,
-                                       cl_bool blocking, const size_t*, const size_t*,
-                                       const size_t* region, size_t, size_t, size_t, size_t,
-                                       const void* ptr, cl_uint, const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_H2D, word(ptr), word(buffer), 0, blocking);
-  set_region(op, region, 1);
-}
-
-void describe_clEnqueueCopyBufferRect(sonde_op* op, cl_command_queue, cl_mem src, cl_mem dst,
-                                      const size_t*, const size_t*, const size_t* region, size_t,
-                                      size_t, size_t, size_t, cl_uint, const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_D2D, word(src), word(dst), 0, CL_FALSE);
-  set_region(op, region, 1);
-}
-
-void describe_clEnqueueReadImage(sonde_op* op, cl_command_queue, cl_mem image, cl_bool blocking,
-                                 const size_t*, const size_t* region, size_t, size_t, void* ptr,
-                                 cl_uint, const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_D2H, word(image), word(ptr), 0, blocking);
-  set_region(op, region, element_bytes(image));
-}
-
-void describe_clEnqueueWriteImage(sonde_op* op, cl_command_queue, cl_mem image, cl_bool blocking,
-                                  const size_t*, const size_t* region, size_t, size_t,
-                                  const void* ptr, cl_uint, const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_H2D, word(ptr), word(image), 0, blocking);
-  set_region(op, region, element_bytes(image));
-}
-
-void describe_clEnqueueCopyImage(sonde_op* op, cl_command_queue, cl_mem src, cl_mem dst,
-                                 const size_t*, const size_t*, const size_t* region, cl_uint,
-                                 const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_D2D, word(src), word(dst), 0, CL_FALSE);
-  set_region(op, region, element_bytes(src));
-}
-
-void describe_clEnqueueCopyImageToBuffer(sonde_op* op, cl_command_queue, cl_mem src, cl_mem dst,
-                                         const size_t*, const size_t* region, size_t, cl_uint,
-                                         const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_D2D, word(src), word(dst), 0, CL_FALSE);
-  set_region(op, region, element_bytes(src));
-}
-
-void describe_clEnqueueCopyBufferToImage(sonde_op* op, cl_command_queue, cl_mem src, cl_mem dst,
-                                         size_t, const size_t*, const size_t* region, cl_uint,
-                                         const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_COPY_D2D, word(src), word(dst), 0, CL_FALSE);
-  set_region(op, region, element_bytes(dst));
-}
-
-void describe_clEnqueueFillBuffer(sonde_op* op, cl_command_queue, cl_mem buffer, const void*,
-                                  size_t, size_t, size_t size, cl_uint, const cl_event*,
-                                  cl_event*) {
-  set_copy(op, SONDE_OP_FILL, 0, word(buffer), size, CL_FALSE);
-}
-
-void describe_clEnqueueFillImage(sonde_op* op, cl_command_queue, cl_mem image, const void*,
-                                 const size_t*, const size_t* region, cl_uint, const cl_event*,
-                                 cl_event*) {
-  set_copy(op, SONDE_OP_FILL, 0, word(image), 0, CL_FALSE);
-  set_region(op, region, element_bytes(image));
-}
-
-void describe_clEnqueueMapBuffer(sonde_op* op, cl_command_queue, cl_mem buffer, cl_bool blocking,
-                                 cl_map_flags, size_t, size_t size, cl_uint, const cl_event*,
-                                 cl_event*, cl_int*) {
-  set_copy(op, SONDE_OP_MAP, word(buffer), 0, size, blocking);
-}
-
-void describe_clEnqueueMapImage(sonde_op* op, cl_command_queue, cl_mem image, cl_bool blocking,
-                                cl_map_flags, const size_t*, const size_t* region, size_t*, size_t*,
-                                cl_uint, const cl_event*, cl_event*, cl_int*) {
-  set_copy(op, SONDE_OP_MAP, word(image), 0, 0, blocking);
-  set_region(op, region, element_bytes(image));
-}
-
 void describe_clEnqueueUnmapMemObject(sonde_op* op, cl_command_queue, cl_mem object, void* mapped,
                                       cl_uint, const cl_event*, cl_event*) {
   set_copy(op, SONDE_OP_UNMAP, word(mapped), word(object), take_mapping(mapped), CL_FALSE);
@@ -204,11 +80,6 @@ void describe_clEnqueueSVMMemcpy(sonde_op* op, cl_command_queue, cl_bool blockin
   const uint32_t kind = from_device ? (to_device ? SONDE_OP_COPY_D2D : SONDE_OP_COPY_D2H)
                                     : (to_device ? SONDE_OP_COPY_H2D : SONDE_OP_COPY_H2H);
   set_copy(op, kind, word(src), word(dst), size, blocking);
-}
-
-void describe_clEnqueueSVMMemFill(sonde_op* op, cl_command_queue, void* pointer, const void*,
-                                  size_t, size_t size, cl_uint, const cl_event*, cl_event*) {
-  set_copy(op, SONDE_OP_FILL, 0, word(pointer), size, CL_FALSE);
 }
 
 void describe_clEnqueueSVMMap(sonde_op* op, cl_command_queue, cl_bool blocking, cl_map_flags,

@@ -41,6 +41,7 @@ template <Function F>
 inline constexpr auto kDescribe = nullptr;
 
 #define SONDE_DECLARE_G(name)
+#define SONDE_DECLARE_M(name)
 #define SONDE_DECLARE(name, type, function, place)            \
   Types<FunctionType<&cl_icd_dispatch::name>>::type function; \
   template <>                                                 \

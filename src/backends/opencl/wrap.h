@@ -8,36 +8,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/opencl/arguments.h"
 #include "backends/opencl/board.h"
 #include "backends/opencl/hooks.h"
 #include "backends/opencl/kernels.h"
 #include "backends/opencl/launch.h"
 #include "backends/opencl/memory.h"
+#include "backends/opencl/plain_ops.h"
 
 namespace sonde::opencl {
-
-struct FunctionInfo {
-  char kind;
-  const char* category;
-  const char* name;
-  const char* arguments;
-};
-
-inline constexpr FunctionInfo kFunctions[] = {
-#define X(kind, category, name, arguments) {#kind[0], #category, #name, arguments},
-#include "backends/opencl/functions.inc"
-#undef X
-};
-
-constexpr const FunctionInfo& info(Function f) { return kFunctions[static_cast<unsigned>(f)]; }
-
-// The format letter of argument `index`, 0 beyond the last.
-constexpr char format_of(const char* arguments, size_t index) {
-  for (; *arguments != '\0'; ++arguments) {
-    if (*arguments == ':' && index-- == 0) return arguments[1];
-  }
-  return '\0';
-}
 
 template <typename T>
 constexpr bool fits(char format) {
@@ -85,13 +64,10 @@ inline void pack_events(sonde_args* args, const cl_event* events, size_t count) 
 template <Function F, typename... A>
 size_t sizes_of(A... a) {
   if constexpr (F == Function::clEnqueueNDRangeKernel) {
-    return [](cl_command_queue, cl_kernel, cl_uint dimensions, auto...) {
-      return static_cast<size_t>(dimensions <= 3 ? dimensions : 0);
-    }(a...);
+    const cl_uint dimensions = argument<index_of(F, "work_dim")>(a...);
+    return dimensions <= 3 ? dimensions : 0;
   } else if constexpr (F == Function::clEnqueueSVMMigrateMem) {
-    return [](cl_command_queue, cl_uint pointers, auto...) {
-      return static_cast<size_t>(pointers);
-    }(a...);
+    return argument<index_of(F, "num_pointers")>(a...);
   }
   return 3;
 }
@@ -102,6 +78,7 @@ struct Wrapped;
 template <Function F, auto Member, typename R, typename... A>
 struct Wrapped<F, Member, R (*)(A...)> {
   static constexpr char kKind = info(F).kind;
+  static constexpr bool kEnqueues = kKind == 'E' || kKind == 'L' || kKind == 'M';
   static constexpr size_t kCount = sizeof...(A);
   // Functions that return a handle give their error code through the last argument.
   template <size_t... I>
@@ -151,7 +128,7 @@ struct Wrapped<F, Member, R (*)(A...)> {
     if constexpr (I >= kShown) {
     } else if constexpr (std::is_same_v<T, const cl_event*>) {
       pack_events(args, value, std::get<I - 1>(all));
-    } else if constexpr (std::is_same_v<T, cl_event*> && (kKind == 'E' || kKind == 'L')) {
+    } else if constexpr (std::is_same_v<T, cl_event*> && kEnqueues) {
       pack(args, value != nullptr && !failed ? *value : nullptr);
     } else if constexpr (std::is_same_v<T, const size_t*> &&
                          format_of(info(F).arguments, I) == 'v') {
@@ -165,13 +142,11 @@ struct Wrapped<F, Member, R (*)(A...)> {
   static void pack_all(sonde_args* args, std::index_sequence<I...>, R result,
                        [[maybe_unused]] bool failed, A... a) {
     args->count = 0;
-    [[maybe_unused]] const size_t sizes = kKind == 'E' ? sizes_of<F>(a...) : 0;
+    [[maybe_unused]] const size_t sizes = kEnqueues ? sizes_of<F>(a...) : 0;
     [[maybe_unused]] const std::tuple<A...> values(a...);
     (pack_one<I>(args, sizes, failed, values), ...);
     if constexpr (kHasKernel) {
-      [args](cl_command_queue, cl_kernel kernel, auto...) {
-        sonde_arg_text(args, kernel_text(kernel));
-      }(a...);
+      sonde_arg_text(args, kernel_text(argument<index_of(F, "kernel")>(a...)));
     }
     if constexpr (std::is_pointer_v<R>) sonde_arg_u64(args, reinterpret_cast<uint64_t>(result));
   }
@@ -208,7 +183,7 @@ struct Wrapped<F, Member, R (*)(A...)> {
     cl_int code = CL_SUCCESS;
     cl_event own = nullptr;
     Launch launch;
-    launch_begin(&launch, [](cl_command_queue queue, auto...) { return queue; }(a...));
+    launch_begin(&launch, argument<index_of(F, "queue")>(a...));
     const sonde_call call =
         agent().call_begin(g_layer.functions[static_cast<unsigned>(F)], SONDE_CALL_LAUNCHES);
     if constexpr (kHasKernel) launch.noted = note_enqueue(a...);
@@ -228,24 +203,14 @@ struct Wrapped<F, Member, R (*)(A...)> {
       return result;
     }
     launch.op.correlation = call.correlation;
-    if constexpr (kKind == 'L') {
-      launch.op.kind = SONDE_OP_BARRIER;
-    } else {
+    if constexpr (kKind == 'E') {
       kDescribe<F>(&launch.op, a...);
-      if constexpr (std::is_pointer_v<R>) remember_mapping(&launch.op, result);
+    } else {
+      describe_plain<F>(&launch.op, a...);
     }
-    launch_commit(&launch, own, event_of(a...));
+    if constexpr (std::is_pointer_v<R>) remember_mapping(&launch.op, result);
+    launch_commit(&launch, own, argument<index_of(F, "event")>(a...));
     return result;
-  }
-
-  // The event pointer, if the program passed one.
-  static cl_event* event_of(A... a) {
-    cl_event* found = nullptr;
-    const auto look = [&found](auto value) {
-      if constexpr (std::is_same_v<decltype(value), cl_event*>) found = value;
-    };
-    (look(a), ...);
-    return found;
   }
 
   static R call(A... a) {
@@ -260,7 +225,7 @@ struct Wrapped<F, Member, R (*)(A...)> {
         return target(a...);
       }
     }
-    if constexpr (kKind == 'E' || kKind == 'L') {
+    if constexpr (kEnqueues) {
       return record_enqueue(std::index_sequence_for<A...>(), a...);
     } else {
       const R result = record(std::index_sequence_for<A...>(), a...);
