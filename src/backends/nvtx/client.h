@@ -53,7 +53,7 @@ class Message {
   const char* text_;
 };
 
-// A module's table; set() ignores functions that an older client does not have.
+// A module's table. Functions that an older client does not have are ignored.
 struct FunctionTable {
   AnyFunction** functions = nullptr;
   unsigned int count = 0;
@@ -63,6 +63,12 @@ struct FunctionTable {
     if (index < count && functions[index] != nullptr) {
       *functions[index] = reinterpret_cast<AnyFunction>(function);
     }
+  }
+
+  // Functions that follow each other in the table.
+  template <typename... Functions>
+  void set_from(unsigned index, Functions*... in_order) const {
+    (set(index++, in_order), ...);
   }
 };
 

@@ -131,39 +131,17 @@ void domain_destroy(const void*) {}
 void initialize(const void*) {}
 
 void fill_core(const FunctionTable& table) {
-  table.set(kMarkEx, mark_ex);
-  table.set(kMarkA, mark_a);
-  table.set(kMarkW, mark_w);
-  table.set(kRangeStartEx, range_start_ex);
-  table.set(kRangeStartA, range_start_a);
-  table.set(kRangeStartW, range_start_w);
-  table.set(kRangeEnd, range_end);
-  table.set(kRangePushEx, range_push_ex);
-  table.set(kRangePushA, range_push_a);
-  table.set(kRangePushW, range_push_w);
-  table.set(kRangePop, range_pop);
-  table.set(kNameCategoryA, name_category_a);
-  table.set(kNameCategoryW, name_category_w);
-  table.set(kNameOsThreadA, name_os_thread_a);
-  table.set(kNameOsThreadW, name_os_thread_w);
+  table.set_from(1, mark_ex, mark_a, mark_w, range_start_ex, range_start_a, range_start_w,
+                 range_end, range_push_ex, range_push_a, range_push_w, range_pop, name_category_a,
+                 name_category_w, name_os_thread_a, name_os_thread_w);
 }
 
 void fill_core2(const FunctionTable& table) {
-  table.set(kDomainMarkEx, domain_mark_ex);
-  table.set(kDomainRangeStartEx, domain_range_start_ex);
-  table.set(kDomainRangeEnd, domain_range_end);
-  table.set(kDomainRangePushEx, domain_range_push_ex);
-  table.set(kDomainRangePop, domain_range_pop);
-  table.set(kDomainResourceCreate, domain_resource_create);
-  table.set(kDomainResourceDestroy, domain_resource_destroy);
-  table.set(kDomainNameCategoryA, domain_name_category_a);
-  table.set(kDomainNameCategoryW, domain_name_category_w);
-  table.set(kDomainRegisterStringA, domain_register_string_a);
-  table.set(kDomainRegisterStringW, domain_register_string_w);
-  table.set(kDomainCreateA, domain_create_a);
-  table.set(kDomainCreateW, domain_create_w);
-  table.set(kDomainDestroy, domain_destroy);
-  table.set(kInitialize, initialize);
+  table.set_from(1, domain_mark_ex, domain_range_start_ex, domain_range_end, domain_range_push_ex,
+                 domain_range_pop, domain_resource_create, domain_resource_destroy,
+                 domain_name_category_a, domain_name_category_w, domain_register_string_a,
+                 domain_register_string_w, domain_create_a, domain_create_w, domain_destroy,
+                 initialize);
 }
 
 void fill(const CallbackTable* callbacks, Module module, void (*with)(const FunctionTable&)) {

@@ -4,8 +4,8 @@
 //
 // A client calls InitializeInjectionNvtx2 with a function that returns export tables by id. The
 // callback table gives, per module, an array of pointers to the client's function pointers, in the
-// order of the enums here; entry 0 is unused. A pointer that the tool does not set becomes a no-op.
-// Each shared object that contains NVTX is a separate client.
+// order in which nvtx.cpp and objects.cpp list ours; entry 0 is unused. A pointer that the tool
+// does not set becomes a no-op. Each shared object that contains NVTX is a separate client.
 #pragma once
 
 #include <stddef.h>
@@ -32,63 +32,8 @@ enum Module : int {
   kModuleSync = 6
 };
 
-enum CoreFunction : unsigned {
-  kMarkEx = 1,
-  kMarkA,
-  kMarkW,
-  kRangeStartEx,
-  kRangeStartA,
-  kRangeStartW,
-  kRangeEnd,
-  kRangePushEx,
-  kRangePushA,
-  kRangePushW,
-  kRangePop,
-  kNameCategoryA,
-  kNameCategoryW,
-  kNameOsThreadA,
-  kNameOsThreadW
-};
-
-enum Core2Function : unsigned {
-  kDomainMarkEx = 1,
-  kDomainRangeStartEx,
-  kDomainRangeEnd,
-  kDomainRangePushEx,
-  kDomainRangePop,
-  kDomainResourceCreate,
-  kDomainResourceDestroy,
-  kDomainNameCategoryA,
-  kDomainNameCategoryW,
-  kDomainRegisterStringA,
-  kDomainRegisterStringW,
-  kDomainCreateA,
-  kDomainCreateW,
-  kDomainDestroy,
-  kInitialize
-};
-
-// The naming functions of these modules come in pairs, A (char) then W (wchar_t), in this order.
-enum CudaObject : unsigned { kCuDevice, kCuContext, kCuStream, kCuEvent };
-enum CudaRuntimeObject : unsigned { kCudaDevice, kCudaStream, kCudaEvent };
-enum OpenClObject : unsigned {
-  kClDevice,
-  kClContext,
-  kClCommandQueue,
-  kClMemObject,
-  kClSampler,
-  kClProgram,
-  kClEvent
-};
-
-enum SyncFunction : unsigned {
-  kSyncUserCreate = 1,
-  kSyncUserDestroy,
-  kSyncAcquireStart,
-  kSyncAcquireFailed,
-  kSyncAcquireSuccess,
-  kSyncReleasing
-};
+// Places in the table of kModuleCore.
+enum CoreFunction : unsigned { kMarkA = 2, kRangePushA = 9, kRangePop = 11 };
 
 enum MessageType : int32_t {
   kMessageNone = 0,

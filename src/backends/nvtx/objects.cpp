@@ -21,24 +21,20 @@ void record_object_name(const char* kind, uint64_t id, bool is_number, const cha
 
 namespace {
 
-struct CudaKinds {
-  static constexpr const char* kName[] = {"cuda_device", "cuda_context", "cuda_stream",
-                                          "cuda_event"};
-};
-struct OpenClKinds {
-  static constexpr const char* kName[] = {"opencl_device", "opencl_context", "opencl_queue",
-                                          "opencl_memory", "opencl_sampler", "opencl_program",
-                                          "opencl_event"};
-};
+constexpr char kCudaContext[] = "cuda_context", kCudaStream[] = "cuda_stream",
+               kCudaEvent[] = "cuda_event", kClDevice[] = "opencl_device",
+               kClContext[] = "opencl_context", kClQueue[] = "opencl_queue",
+               kClMemory[] = "opencl_memory", kClSampler[] = "opencl_sampler",
+               kClProgram[] = "opencl_program", kClEvent[] = "opencl_event";
 
-template <typename Kinds, unsigned kObject>
+template <const char* kind>
 void name_handle_a(const void* handle, const char* name) {
   if (name == nullptr) return;
-  record_object_name(Kinds::kName[kObject], reinterpret_cast<uintptr_t>(handle), false, name);
+  record_object_name(kind, reinterpret_cast<uintptr_t>(handle), false, name);
 }
-template <typename Kinds, unsigned kObject>
+template <const char* kind>
 void name_handle_w(const void* handle, const wchar_t* name) {
-  if (name != nullptr) name_handle_a<Kinds, kObject>(handle, Utf8(name).text());
+  if (name != nullptr) name_handle_a<kind>(handle, Utf8(name).text());
 }
 
 void name_cuda_device_a(int device, const char* name) {
@@ -49,13 +45,10 @@ void name_cuda_device_w(int device, const wchar_t* name) {
   if (name != nullptr) name_cuda_device_a(device, Utf8(name).text());
 }
 
-constexpr unsigned index_a(unsigned object) { return 1 + 2 * object; }
-constexpr unsigned index_w(unsigned object) { return 2 + 2 * object; }
-
-template <typename Kinds, unsigned kObject>
-void set_handle(const FunctionTable& table, unsigned object) {
-  table.set(index_a(object), name_handle_a<Kinds, kObject>);
-  table.set(index_w(object), name_handle_w<Kinds, kObject>);
+// The functions come in pairs, for char and for wchar_t.
+template <const char*... kinds>
+void set_handles(const FunctionTable& table, unsigned index) {
+  ((table.set_from(index, name_handle_a<kinds>, name_handle_w<kinds>), index += 2), ...);
 }
 
 // A lock of the program, or another synchronisation object.
@@ -92,36 +85,24 @@ void sync_acquire_end(SyncObject* object) {
 }  // namespace
 
 void fill_cuda(const FunctionTable& table) {
-  table.set(index_a(kCuDevice), name_cuda_device_a);
-  table.set(index_w(kCuDevice), name_cuda_device_w);
-  set_handle<CudaKinds, kCuContext>(table, kCuContext);
-  set_handle<CudaKinds, kCuStream>(table, kCuStream);
-  set_handle<CudaKinds, kCuEvent>(table, kCuEvent);
+  table.set_from(1, name_cuda_device_a, name_cuda_device_w);
+  set_handles<kCudaContext, kCudaStream, kCudaEvent>(table, 3);
 }
 
 void fill_cuda_runtime(const FunctionTable& table) {
-  table.set(index_a(kCudaDevice), name_cuda_device_a);
-  table.set(index_w(kCudaDevice), name_cuda_device_w);
-  set_handle<CudaKinds, kCuStream>(table, kCudaStream);
-  set_handle<CudaKinds, kCuEvent>(table, kCudaEvent);
+  table.set_from(1, name_cuda_device_a, name_cuda_device_w);
+  set_handles<kCudaStream, kCudaEvent>(table, 3);
 }
 
 void fill_opencl(const FunctionTable& table) {
-  set_handle<OpenClKinds, kClDevice>(table, kClDevice);
-  set_handle<OpenClKinds, kClContext>(table, kClContext);
-  set_handle<OpenClKinds, kClCommandQueue>(table, kClCommandQueue);
-  set_handle<OpenClKinds, kClMemObject>(table, kClMemObject);
-  set_handle<OpenClKinds, kClSampler>(table, kClSampler);
-  set_handle<OpenClKinds, kClProgram>(table, kClProgram);
-  set_handle<OpenClKinds, kClEvent>(table, kClEvent);
+  set_handles<kClDevice, kClContext, kClQueue, kClMemory, kClSampler, kClProgram, kClEvent>(table,
+                                                                                            1);
 }
 
 void fill_sync(const FunctionTable& table) {
-  table.set(kSyncUserCreate, sync_create);
-  table.set(kSyncUserDestroy, sync_destroy);
-  table.set(kSyncAcquireStart, sync_acquire_start);
-  table.set(kSyncAcquireFailed, sync_acquire_end);
-  table.set(kSyncAcquireSuccess, sync_acquire_end);
+  // Then what is called before an object is released, which is not recorded.
+  table.set_from(1, sync_create, sync_destroy, sync_acquire_start, sync_acquire_end,
+                 sync_acquire_end);
 }
 
 }  // namespace sonde::nvtx
