@@ -47,6 +47,14 @@ inline char* object_path(int n, const char* named) {
 
 }  // namespace loaded
 
+// The function of this name in a library, or seen by it; false: there is none, or no library.
+template <typename Function>
+bool find_function(void* library, const char* name, Function& function) {
+  void* symbol = library != nullptr ? dlsym(library, name) : nullptr;
+  memcpy(&function, &symbol, sizeof function);
+  return symbol != nullptr;
+}
+
 // `ours` lies in the library that asks. `caller`: an address in the program that may say where to
 // look first; a guess, because a tail call hides it.
 inline void* find_loaded_function(const char* name, const void* ours,

@@ -1,12 +1,12 @@
 #include "backends/rocm/hip/activity.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "backends/rocm/connection.h"
 #include "backends/rocm/free_list.h"
 #include "backends/rocm/hip/hip_abi.h"
+#include "base/loaded_function.h"
 
 namespace sonde::hip {
 namespace {
@@ -99,10 +99,8 @@ Launched take(uint64_t id) {
 }  // namespace
 
 void find_kernel_names(void* library) {
-  void* symbol = dlsym(library, "hipKernelNameRefByPtr");
-  memcpy(&g_name_by_pointer, &symbol, sizeof symbol);
-  symbol = dlsym(library, "hipKernelNameRef");
-  memcpy(&g_name_of_function, &symbol, sizeof symbol);
+  find_function(library, "hipKernelNameRefByPtr", g_name_by_pointer);
+  find_function(library, "hipKernelNameRef", g_name_of_function);
 }
 
 uint32_t kernel_name(const FunctionInfo& function, const char* data) {

@@ -20,8 +20,6 @@ namespace {
 using rocm::agent;
 using rocm::recording;
 
-int (*g_peek_error)();
-const char* (*g_name_of)(uint32_t id);
 EnableActivity g_enable;
 RegisterCallback g_set_activity, g_set_api;
 
@@ -41,26 +39,11 @@ void* provide_data(uint32_t id, void* record, const void*, void*) {
   return data;
 }
 
-uint32_t defined_as(uint32_t id, const FunctionInfo* function) {
-  return function != nullptr ? function->defined : define_unknown(id, g_name_of);
-}
-
 void on_begin(Frames* frames, uint32_t id, const char* data) {
-  static const FunctionInfo kOther = {"", Category::device, true, false, false, 0, 0, {}, 0};
   const FunctionInfo* known = function_of_id(id);
   const FunctionInfo& function = known != nullptr ? *known : kOther;
-  begin_call(function, defined_as(id, known), &frames->frames[frames->depth++].open);
+  begin_call(function, defined_as(id, function), &frames->frames[frames->depth++].open);
   look_at_parameters(function, data);
-}
-
-// The result of the call that is about to return. The query for it is not recorded: it is not a
-// call of the program.
-int result_of(Frames* frames, const FunctionInfo* function) {
-  if (function == nullptr || !function->in_full || g_peek_error == nullptr) return 0;
-  frames->asking = true;
-  const int result = g_peek_error();
-  frames->asking = false;
-  return result;
 }
 
 void on_api(uint32_t, uint32_t id, const void* data, void*) {
@@ -71,17 +54,10 @@ void on_api(uint32_t, uint32_t id, const void* data, void*) {
   if (header->phase == kPhaseEnter) return on_begin(frames, id, arguments);
   if (frames->depth == 0) return;
   const FunctionInfo* function = function_of_id(id);
-  const int result = result_of(frames, function);
+  const int result = function != nullptr ? result_of(frames, *function) : 0;
   const ErrnoKeeper keep;
   Frame& frame = frames->frames[--frames->depth];
   end_call(function, arguments, result, frame.open);
-}
-
-template <typename T>
-bool find(void* library, const char* name, T* function) {
-  void* symbol = dlsym(library, name);
-  memcpy(function, &symbol, sizeof symbol);
-  return symbol != nullptr;
 }
 
 void set_calls(void* provide, void* tell) {
@@ -94,14 +70,13 @@ void set_calls(void* provide, void* tell) {
 bool register_old_callbacks(void* library) {
   InitActivity init;
   EnableActivity enable;
-  if (!find(library, "hipRegisterActivityCallback", &g_set_activity) ||
-      !find(library, "hipRegisterApiCallback", &g_set_api) ||
-      !find(library, "hipInitActivityCallback", &init) ||
-      !find(library, "hipEnableActivityCallback", &enable)) {
+  if (!find_function(library, "hipRegisterActivityCallback", g_set_activity) ||
+      !find_function(library, "hipRegisterApiCallback", g_set_api) ||
+      !find_function(library, "hipInitActivityCallback", init) ||
+      !find_function(library, "hipEnableActivityCallback", enable)) {
     return false;
   }
-  find(library, "hipPeekAtLastError", &g_peek_error);
-  find(library, "hipApiName", &g_name_of);
+  find_answers(library);
   find_kernel_names(library);
   g_enable = enable;
   init(reinterpret_cast<void*>(launched), reinterpret_cast<void*>(finished), nullptr);
@@ -149,7 +124,8 @@ const char* begin_attached() {
   prepare_functions(has_newer_data());
   if (register_tracer(library)) return nullptr;
   constexpr const char* kLastName52 = "hipMemUnmap";
-  if (!find(library, "hipApiName", &g_name_of) || strcmp(g_name_of(kLastId52), kLastName52) != 0) {
+  find_answers(library);
+  if (g_name_of == nullptr || strcmp(g_name_of(kLastId52), kLastName52) != 0) {
     return "this HIP is older than 5.2, or cannot report its calls";
   }
   rocm::g_hip_callbacks = register_old_callbacks(library);

@@ -4,7 +4,6 @@
 // begin and end, which are passed the arguments. These functions are stored after the call's data,
 // whose size depends on the version: for a version with an unknown size, ops are traced but calls
 // are not.
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "backends/rocm/hip/hip.h"
 #include "backends/rocm/hip/nodes.h"
 #include "base/errno_keeper.h"
+#include "base/loaded_function.h"
 
 namespace sonde::hip {
 namespace {
@@ -24,8 +24,6 @@ constexpr uint32_t kNotAsked = ~0u;
 uint32_t g_tail = kNotAsked;  // offset of TracerTail; 0 = unknown
 bool g_tells_nodes = false;   // records give the kernel driver's node, not HIP's device number
 int (*g_get_version)(int*);
-int (*g_peek_error)();
-const char* (*g_name_of)(uint32_t id);
 RegisterTracer g_register;
 
 uint32_t tail_of(int version) {
@@ -42,8 +40,6 @@ uint32_t tail_of(int version) {
   rocm::report(SONDE_WARNING, "hip", text);
   return 0;
 }
-
-const FunctionInfo kOther = {"", Category::device, true, false, false, 0, 0, {}, 0, false};
 
 // Ids have hardly changed between versions, but they are not guaranteed: the name decides.
 const FunctionInfo* find_info(uint32_t id) {
@@ -79,12 +75,7 @@ void on_exit(uint32_t id, void* data) {
   Frames* frames = this_thread();
   if (frames == nullptr || frames->depth == 0) return;
   const FunctionInfo& function = info_of(id);
-  int result = 0;
-  if (function.in_full && g_peek_error != nullptr) {
-    frames->asking = true;
-    result = g_peek_error();
-    frames->asking = false;
-  }
+  const int result = result_of(frames, function);
   const ErrnoKeeper keep;
   Frame& frame = frames->frames[--frames->depth];
   end_call(function.count != 0 ? &function : nullptr, static_cast<const char*>(data) + kArguments,
@@ -132,8 +123,7 @@ int on_call(uint32_t id, char* data) {
   }
   const FunctionInfo& function = info_of(id);
   OpenCall* open = &frames->frames[frames->depth++].open;
-  begin_call(function, function.defined != 0 ? function.defined : define_unknown(id, g_name_of),
-             open);
+  begin_call(function, defined_as(id, function), open);
   memcpy(data, &open->call.correlation, sizeof open->call.correlation);
   const TracerTail functions = {0, 0, on_enter, on_exit};
   memcpy(data + tail(frames), &functions, sizeof functions);
@@ -160,21 +150,13 @@ int on_event(uint32_t domain, uint32_t operation, void* data) {
   return kDoNotTrace;
 }
 
-template <typename T>
-void find(void* library, const char* name, T* function) {
-  void* symbol = dlsym(library, name);
-  memcpy(function, &symbol, sizeof symbol);
-}
-
 }  // namespace
 
 bool register_tracer(void* library) {
   RegisterTracer tracer;
-  find(library, "hipRegisterTracerCallback", &tracer);
-  if (tracer == nullptr) return false;
-  find(library, "hipPeekAtLastError", &g_peek_error);
-  find(library, "hipApiName", &g_name_of);
-  find(library, "hipRuntimeGetVersion", &g_get_version);
+  if (!find_function(library, "hipRegisterTracerCallback", tracer)) return false;
+  find_answers(library);
+  find_function(library, "hipRuntimeGetVersion", g_get_version);
   tracer(on_event);
   g_register = tracer;
   return true;

@@ -48,7 +48,9 @@ template <typename Function>
 bool bring_in(const char* library, const char* attach_name, const char* fill_name, Function& fill) {
   Attach attach = nullptr;
   void* const loaded = load_beside(library);
-  if (!find(loaded, attach_name, attach) || !find(loaded, fill_name, fill)) return false;
+  if (!find_function(loaded, attach_name, attach) || !find_function(loaded, fill_name, fill)) {
+    return false;
+  }
   attach(rocm::g_agent);
   return true;
 }

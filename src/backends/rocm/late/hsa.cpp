@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/rocm/hsa/runtime.h"
+#include "base/loaded_function.h"
 
 namespace sonde::late {
 namespace {
@@ -68,10 +69,8 @@ void* loaded_library() {
 
 bool has_started(void* library) {
   hsa::Status (*get_info)(uint32_t, void*) = nullptr;
-  void* symbol = dlsym(library, "hsa_system_get_info");
-  memcpy(&get_info, &symbol, sizeof symbol);
   uint64_t frequency = 0;
-  return get_info != nullptr &&
+  return find_function(library, "hsa_system_get_info", get_info) &&
          get_info(hsa::kSystemTimestampFrequency, &frequency) == hsa::kSuccess;
 }
 

@@ -3,7 +3,8 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <string.h>
+
+#include "base/loaded_function.h"
 
 namespace sonde::late {
 
@@ -11,12 +12,5 @@ namespace sonde::late {
 bool place_of(const char* name, char (&path)[PATH_MAX]);
 // nullptr: it cannot be loaded.
 void* load_beside(const char* name);
-
-template <typename Function>
-bool find(void* library, const char* name, Function& function) {
-  void* symbol = library != nullptr ? dlsym(library, name) : nullptr;
-  memcpy(&function, &symbol, sizeof function);
-  return symbol != nullptr;
-}
 
 }  // namespace sonde::late

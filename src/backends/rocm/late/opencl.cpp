@@ -21,8 +21,8 @@ bool has_loader() {
 bool find_library() {
   if (g_attach != nullptr) return true;
   void* library = load_beside("libsonde-opencl.so");
-  return find(library, "sonde_opencl_detach", g_detach) &&
-         find(library, "sonde_opencl_attach", g_attach);
+  return find_function(library, "sonde_opencl_detach", g_detach) &&
+         find_function(library, "sonde_opencl_attach", g_attach);
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ bool find_library() {
   if (g_attach != nullptr) return true;
   if (!is_built_for_this()) return false;
   void* library = load_beside("libsonde-torch.so");
-  return find(library, "sonde_torch_detach", g_detach) &&
-         find(library, "sonde_torch_attach", g_attach);
+  return find_function(library, "sonde_torch_detach", g_detach) &&
+         find_function(library, "sonde_torch_attach", g_attach);
 }
 
 }  // namespace

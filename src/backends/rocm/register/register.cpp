@@ -13,6 +13,7 @@
 #include "backends/rocm/hsa/runtime.h"
 #include "backends/rocm/rccl/rccl.h"
 #include "base/errno_keeper.h"
+#include "base/loaded_function.h"
 
 namespace sonde::rocm {
 namespace {
@@ -23,9 +24,8 @@ using SetTable = int (*)(const char* name, uint64_t version, uint64_t instance, 
 constexpr const char* kSetTable = "rocprofiler_set_api_table";
 
 SetTable set_table_of(void* library) {
-  void* symbol = library != nullptr ? dlsym(library, kSetTable) : nullptr;
-  SetTable function;
-  memcpy(&function, &symbol, sizeof function);
+  SetTable function = nullptr;
+  find_function(library, kSetTable, function);
   return function;
 }
 
