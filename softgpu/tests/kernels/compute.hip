@@ -6,49 +6,17 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <vector>
+
+#include "../hip/checks.h"
 
 __device__ int device_total = 100;
 __constant__ int factors[4];
 static __device__ int calls = 0;
 
 namespace {
-
-int checks = 0, failures = 0;
-
-void check(bool good, const char* what) {
-  ++checks;
-  if (good) return;
-  ++failures;
-  std::printf("FAILED: %s\n", what);
-}
-
-void must(hipError_t error, const char* what) {
-  if (error == hipSuccess) return;
-  std::printf("FAILED: %s: %s\n", what, hipGetErrorString(error));
-  std::exit(1);
-}
-#define MUST(call) must(call, #call)
-
-// Device memory that is copied from and to a vector.
-template <class T>
-struct Buffer {
-  explicit Buffer(const std::vector<T>& from) : count(from.size()) {
-    MUST(hipMalloc(&data, count * sizeof(T)));
-    MUST(hipMemcpy(data, from.data(), count * sizeof(T), hipMemcpyHostToDevice));
-  }
-  ~Buffer() { MUST(hipFree(data)); }
-  std::vector<T> read() const {
-    std::vector<T> to(count);
-    MUST(hipMemcpy(to.data(), data, count * sizeof(T), hipMemcpyDeviceToHost));
-    return to;
-  }
-  T* data = nullptr;
-  size_t count;
-};
 
 template <class T>
 __global__ void add(const T* a, const T* b, T* c, int n) {
@@ -60,11 +28,11 @@ void vector_add() {
   const int n = 100'003;
   std::vector<double> a(n), b(n);
   for (int i = 0; i < n; i++) a[i] = i * 0.5, b[i] = 7 - i;
-  Buffer<double> da(a), db(b), dc(a);
-  add<<<(n + 255) / 256, 256>>>(da.data, db.data, dc.data, n);
-  std::vector<double> c = dc.read();
+  OnDevice<double> da(a), db(b), dc(a);
+  add<<<(n + 255) / 256, 256>>>(da.p, db.p, dc.p, n);
+  std::vector<double> c = dc.get();
   for (int i = 0; i < n; i++) a[i] += b[i];
-  check(a == c, "vector add");
+  expect(a == c, "vector add");
 }
 
 constexpr int kTile = 16;
@@ -90,9 +58,9 @@ void matrix_product() {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
       for (int k = 0; k < n; k++) expected[i * n + j] += a[i * n + k] * b[k * n + j];
-  Buffer<float> da(a), db(b), dc(a);
-  multiply<<<dim3(n / kTile, n / kTile), dim3(kTile, kTile)>>>(da.data, db.data, dc.data, n);
-  check(dc.read() == expected, "tiled matrix product");
+  OnDevice<float> da(a), db(b), dc(a);
+  multiply<<<dim3(n / kTile, n / kTile), dim3(kTile, kTile)>>>(da.p, db.p, dc.p, n);
+  expect(dc.get() == expected, "tiled matrix product");
 }
 
 __global__ void reduce(const int* in, long long* out, int n) {
@@ -112,10 +80,10 @@ __global__ void reduce(const int* in, long long* out, int n) {
 void reduction() {
   std::vector<int> in(200'001);
   std::iota(in.begin(), in.end(), -50'000);
-  Buffer<int> din(in);
-  Buffer<long long> out({0});
-  reduce<<<20, 256>>>(din.data, out.data, int(in.size()));
-  check(out.read()[0] == std::accumulate(in.begin(), in.end(), 0ll), "reduction");
+  OnDevice<int> din(in);
+  OnDevice<long long> out(std::vector<long long>(1));
+  reduce<<<20, 256>>>(din.p, out.p, int(in.size()));
+  expect(out.get()[0] == std::accumulate(in.begin(), in.end(), 0ll), "reduction");
 }
 
 __global__ void scan(const int* in, int* out) {
@@ -139,9 +107,9 @@ void prefix_sums() {
   for (int b = 0; b < blocks; b++)
     std::partial_sum(in.begin() + b * size, in.begin() + (b + 1) * size,
                      expected.begin() + b * size);
-  Buffer<int> din(in), out(in);
-  scan<<<blocks, size>>>(din.data, out.data);
-  check(out.read() == expected, "scan with shuffles");
+  OnDevice<int> din(in), out(in);
+  scan<<<blocks, size>>>(din.p, out.p);
+  expect(out.get() == expected, "scan with shuffles");
 }
 
 __global__ void histogram(const uint8_t* in, int n, unsigned* bins) {
@@ -159,10 +127,10 @@ void histograms() {
   for (size_t i = 0; i < in.size(); i++) in[i] = uint8_t(i * i >> 5);
   std::vector<unsigned> expected(256);
   for (uint8_t v : in) expected[v]++;
-  Buffer<uint8_t> din(in);
-  Buffer<unsigned> bins(std::vector<unsigned>(256, 0));
-  histogram<<<16, 256>>>(din.data, int(in.size()), bins.data);
-  check(bins.read() == expected, "histogram with atomics");
+  OnDevice<uint8_t> din(in);
+  OnDevice<unsigned> bins(std::vector<unsigned>(256, 0));
+  histogram<<<16, 256>>>(din.p, int(in.size()), bins.p);
+  expect(bins.get() == expected, "histogram with atomics");
 }
 
 extern __shared__ double dynamic[];
@@ -176,10 +144,10 @@ __global__ void reverse(double* data) {
 void dynamic_lds() {
   std::vector<double> data(3 * 192);
   std::iota(data.begin(), data.end(), 0.25);
-  Buffer<double> out(data);
-  reverse<<<3, 192, 192 * sizeof(double)>>>(out.data);
+  OnDevice<double> out(data);
+  reverse<<<3, 192, 192 * sizeof(double)>>>(out.p);
   for (int b = 0; b < 3; b++) std::reverse(data.begin() + b * 192, data.begin() + (b + 1) * 192);
-  check(out.read() == data, "dynamic LDS");
+  expect(out.get() == data, "dynamic LDS");
 }
 
 struct Inner {
@@ -201,11 +169,11 @@ __global__ void weigh(char first, Arguments a, short middle, Inner b, double* ou
 void struct_arguments() {
   Arguments a = {-3, {7, {0.5, 1.25}}, make_float3(1, 2, 4), 1ll << 40};
   Inner b = {9, {100, 1000}};
-  Buffer<double> out({0, 0});
-  weigh<<<1, 1>>>(5, a, -300, b, out.data);
+  OnDevice<double> out(std::vector<double>(2));
+  weigh<<<1, 1>>>(5, a, -300, b, out.p);
   std::vector<double> expected = {5 - 3 + 7 + 0.5 + 1.25 + 7 + double(1ll << 40),
                                   -300 + 18 + 300 + 5000};
-  check(out.read() == expected, "struct arguments");
+  expect(out.get() == expected, "struct arguments");
 }
 
 __global__ void use_variables() {
@@ -219,10 +187,10 @@ void variables() {
   MUST(hipMemcpyToSymbol(HIP_SYMBOL(factors), given, sizeof(given)));
   use_variables<<<1, 64>>>();
   MUST(hipMemcpyFromSymbol(&total, HIP_SYMBOL(device_total), sizeof(total)));
-  check(total == 100 + 16 * 1111, "variables the host reaches by name");
-  Buffer<int> out({0});
-  read_calls<<<1, 1>>>(out.data);
-  check(out.read()[0] == 64, "a variable of the device's own");
+  expect(total == 100 + 16 * 1111, "variables the host reaches by name");
+  OnDevice<int> out(std::vector<int>(1));
+  read_calls<<<1, 1>>>(out.p);
+  expect(out.get()[0] == 64, "a variable of the device's own");
 }
 
 struct Shape {
@@ -254,10 +222,10 @@ void calls_and_recursion() {
   for (int i = 2; i < 12; i++) f[i] = f[i - 1] + f[i - 2];
   std::vector<int> expected(64);
   for (int i = 0; i < 64; i++) expected[i] = (i % 3 ? i * i : i + 1000) + f[i % 12];
-  Buffer<int> out(expected);
-  MUST(hipMemset(out.data, 0, 64 * sizeof(int)));
-  calls_of_all_kinds<<<1, 64>>>(out.data);
-  check(out.read() == expected, "virtual functions and recursion");
+  OnDevice<int> out(expected);
+  MUST(hipMemset(out.p, 0, 64 * sizeof(int)));
+  calls_of_all_kinds<<<1, 64>>>(out.p);
+  expect(out.get() == expected, "virtual functions and recursion");
 }
 
 __global__ void math(const float* x, float* out, double* wide) {
@@ -270,11 +238,11 @@ __global__ void math(const float* x, float* out, double* wide) {
 void math_library() {
   std::vector<float> x(200);
   for (int i = 0; i < 200; i++) x[i] = float(i) - 99.5f;
-  Buffer<float> in(x), out(x);
-  Buffer<double> wide(std::vector<double>(200, 0));
-  math<<<1, 200>>>(in.data, out.data, wide.data);
-  std::vector<float> got = out.read();
-  std::vector<double> got_wide = wide.read();
+  OnDevice<float> in(x), out(x);
+  OnDevice<double> wide(std::vector<double>(200, 0));
+  math<<<1, 200>>>(in.p, out.p, wide.p);
+  std::vector<float> got = out.get();
+  std::vector<double> got_wide = wide.get();
   double worst = 0, worst_wide = 0;
   for (int i = 0; i < 200; i++) {
     double v = x[i];
@@ -284,8 +252,8 @@ void math_library() {
     worst = std::max(worst, std::fabs(got[i] - e) / std::max(1.0, std::fabs(e)));
     worst_wide = std::max(worst_wide, std::fabs(got_wide[i] - w) / std::max(1.0, std::fabs(w)));
   }
-  check(worst < 1e-6, "single-precision functions");
-  check(worst_wide < 1e-14, "double-precision functions");
+  expect(worst < 1e-6, "single-precision functions");
+  expect(worst_wide < 1e-14, "double-precision functions");
 }
 
 __global__ void print(int n) {
@@ -306,9 +274,9 @@ __global__ void list(int* out) {
 void device_malloc() {
   std::vector<int> expected(32);
   for (int i = 0; i < 32; i++) expected[i] = 120 * i;
-  Buffer<int> out(std::vector<int>(32, 0));
-  list<<<1, 32>>>(out.data);
-  check(out.read() == expected, "malloc in a kernel");
+  OnDevice<int> out(std::vector<int>(32, 0));
+  list<<<1, 32>>>(out.p);
+  expect(out.get() == expected, "malloc in a kernel");
 }
 
 __global__ void spoil(int* p) { p[threadIdx.x] = 1; }
@@ -343,6 +311,5 @@ int main(int argc, char** argv) {
   device_malloc();
   print<<<1, 64>>>(3);
   MUST(hipDeviceSynchronize());
-  std::printf("{\"checks\": %d, \"failures\": %d}\n", checks, failures);
-  return failures != 0;
+  return report();
 }
