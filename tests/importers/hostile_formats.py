@@ -102,11 +102,14 @@ def database(script, insert, rows):
         return path.read_bytes()
 
 
+ROCPROF_OPS = "".join(f"""
+CREATE TABLE {table} (BeginNs INTEGER, EndNs INTEGER, "dev-id" INTEGER, "queue-id" INTEGER, Name TEXT,
+  pid INTEGER, tid INTEGER, "roctx-range" TEXT, "stream-id" INTEGER, "Index" INTEGER, Data TEXT,
+  __section INTEGER, __lane INTEGER, DurationNs INTEGER);""" for table in ("OPS", "COPY"))
+
+
 def rocprof_db(rows):
-    table = '(BeginNs INTEGER, EndNs INTEGER, "dev-id" INTEGER, "queue-id" INTEGER, Name TEXT, ' \
-        'pid INTEGER, tid INTEGER, "roctx-range" TEXT, "stream-id" INTEGER, "Index" INTEGER, ' \
-        "Data TEXT, __section INTEGER, __lane INTEGER, DurationNs INTEGER)"
-    return database(f"CREATE TABLE OPS {table}; CREATE TABLE COPY {table}",
+    return database(ROCPROF_OPS,
                     ["INSERT INTO OPS VALUES (?,?,0,3,CAST(? AS TEXT),7,8,'',1,?,'',6,1,5)"],
                     [(start, end, encoded(name), i) for i, (name, start, end) in enumerate(rows)])
 
@@ -153,10 +156,10 @@ def rocpd(rows):
         """INSERT INTO rocpd_kernel_dispatch_0a1b (pid, agent_id, queue_id, start, "end", kernel_id,
            private_segment_size, group_segment_size, workgroup_size_x, workgroup_size_y,
            workgroup_size_z, grid_size_x, grid_size_y, grid_size_z)
-           VALUES (7, 1, 3, ?1, ?2, ?4 + 0 * length(?3), 0, 0, 64, 1, 1, 64, 1, 1)""",
+           VALUES (7, 1, 3, ?, ?, ?, 0, 0, 64, 1, 1, 64, 1, 1)""",
         *[f"INSERT INTO rocpd_info_kernel_symbol_0a1b VALUES ({i}, CAST(x'{encoded(name).hex()}' AS TEXT), '')"
           for i, (name, _, _) in enumerate(rows)]],
-        [(start, end, "", i) for i, (_, start, end) in enumerate(rows)])
+        [(start, end, i) for i, (_, start, end) in enumerate(rows)])
 
 
 NSYS = """CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
@@ -166,10 +169,10 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, "end" INTEGER N
 
 def nsys(rows):
     return database(NSYS, [
-        """INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?1, ?2, 0, 3, 1, 117440512, ?4 + 0 * length(?3), 0)""",
+        """INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 3, 1, 117440512, ?, 0)""",
         *[f"INSERT INTO StringIds VALUES ({i}, CAST(x'{encoded(name).hex()}' AS TEXT))"
           for i, (name, _, _) in enumerate(rows)]],
-        [(start, end, "", i) for i, (_, start, end) in enumerate(rows)])
+        [(start, end, i) for i, (_, start, end) in enumerate(rows)])
 
 
 SEQUENCE = [(10, 1), (13, 2)]

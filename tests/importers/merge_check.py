@@ -29,65 +29,61 @@ QUERIES = {
     "apis": """SELECT a.start, a.end, a.pid - {pid}, a.tid, n.string, c.string, u.string
                FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id
                LEFT JOIN rocpd_string c ON c.id = a.category_id
-               LEFT JOIN rocpd_ustring u ON u.id = a.args_id
-               WHERE a.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+               LEFT JOIN rocpd_ustring u ON u.id = a.args_id WHERE a.pid {pids}""",
     "ops": """SELECT o.start, o.end, o.gpuId - {gpu}, o.queueId, o.sequenceId, n.string, t.string,
               d.bytes, d.grid_x, d.group_x, d.status, g.args
               FROM rocpd_op o JOIN rocpd_string n ON n.id = o.description_id
               JOIN rocpd_string t ON t.id = o.opType_id
               LEFT JOIN sonde_op_detail d ON d.op_id = o.id
-              LEFT JOIN sonde_op_args g ON g.op_id = o.id
-              WHERE o.gpuId BETWEEN {gpu} AND {gpu} + 999""",
+              LEFT JOIN sonde_op_args g ON g.op_id = o.id WHERE o.gpuId {gpus}""",
     "links": """SELECT a.start, o.start, a.pid - {pid}, o.gpuId - {gpu} FROM rocpd_api_ops l
                 JOIN rocpd_api a ON a.id = l.api_id JOIN rocpd_op o ON o.id = l.op_id
-                WHERE o.gpuId BETWEEN {gpu} AND {gpu} + 999""",
+                WHERE o.gpuId {gpus}""",
     "counters": """SELECT c.time_ns, c.time_ns, p.pid - {pid}, c.tid, n.string, c.value
                    FROM sonde_counter c JOIN sonde_process p ON p.id = c.process_id
-                   JOIN rocpd_string n ON n.id = c.name_id
-                   WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+                   JOIN rocpd_string n ON n.id = c.name_id WHERE p.pid {pids}""",
     "graphs": """SELECT a.start, o.start, o.gpuId - {gpu}, g.graph, g.node FROM sonde_graph_op g
                  JOIN rocpd_api a ON a.id = g.api_id JOIN rocpd_op o ON o.id = g.op_id
-                 WHERE o.gpuId BETWEEN {gpu} AND {gpu} + 999""",
+                 WHERE o.gpuId {gpus}""",
     "copies": """SELECT a.start, a.end, stream, size, width, height, kind, dst, src,
                  dstDevice - {gpu}, srcDevice - {gpu}, sync, pinned FROM rocpd_copyapi c
-                 JOIN rocpd_api a ON a.id = c.api_ptr_id WHERE width > 0
-                 AND a.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+                 JOIN rocpd_api a ON a.id = c.api_ptr_id WHERE width > 0 AND a.pid {pids}""",
     "clocks": """SELECT monotonic_ns, monotonic_ns, p.pid - {pid}, c.clock, value, uncertainty_ns
                  FROM sonde_clock_snapshot c JOIN sonde_process p ON p.id = c.process_id
-                 WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+                 WHERE p.pid {pids}""",
     "samples": STACKS + """SELECT s.time_ns, s.time_ns, p.pid - {pid}, s.tid, k.text, s.cpu_ns,
             s.missed, s.cost_ns, s.truncated, s.by_timer
         FROM sonde_sample s JOIN stack k ON k.id = s.stack_id JOIN sonde_process p
-        ON p.id = s.process_id WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+        ON p.id = s.process_id WHERE p.pid {pids}""",
     "launch_stacks": STACKS + """SELECT a.start, a.end, a.pid - {pid}, k.text, l.truncated
         FROM sonde_launch_stack l JOIN stack k ON k.id = l.stack_id JOIN rocpd_api a ON a.id = l.api_id
-        WHERE a.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+        WHERE a.pid {pids}""",
     # The rest have no times.
     "threads": """SELECT 0, 0, p.pid - {pid}, t.tid, t.name FROM sonde_thread t
-                  JOIN sonde_process p ON p.id = t.process_id
-                  WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+                  JOIN sonde_process p ON p.id = t.process_id WHERE p.pid {pids}""",
     "processes": """SELECT 0, 0, pid - {pid}, ppid, executable, command, directory, host, rank, exit
-                    FROM sonde_process WHERE pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+                    FROM sonde_process WHERE pid {pids}""",
     "devices": """SELECT 0, 0, p.pid - {pid}, gpu_id - {gpu}, backend, name, vendor, driver, kind,
                   location, memory_bytes, compute_units, clock_mhz FROM sonde_device d
-                  LEFT JOIN sonde_process p ON p.id = d.process_id
-                  WHERE gpu_id BETWEEN {gpu} AND {gpu} + 999""",
+                  LEFT JOIN sonde_process p ON p.id = d.process_id WHERE gpu_id {gpus}""",
     "queues": """SELECT 0, 0, p.pid - {pid}, gpu_id - {gpu}, queue_id, handle, context, out_of_order,
                  user_profiling FROM sonde_queue q LEFT JOIN sonde_process p ON p.id = q.process_id
-                 WHERE gpu_id BETWEEN {gpu} AND {gpu} + 999""",
+                 WHERE gpu_id {gpus}""",
     "code": """SELECT 0, 0, p.pid - {pid}, c.uri, c.load_base, c.load_size, c.delta
                FROM sonde_code_object c JOIN sonde_process p ON p.id = c.process_id
-               WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+               WHERE p.pid {pids}""",
     "kernels": """SELECT 0, 0, p.pid - {pid}, k.gpu_id - {gpu}, k.name, k.object, k.vgprs,
                   k.accumulation_vgprs, k.sgprs, k.group_segment_bytes, k.private_segment_bytes,
                   k.kernarg_bytes FROM sonde_kernel_code k JOIN sonde_process p ON p.id = k.process_id
-                  WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+                  WHERE p.pid {pids}""",
 }
 
 
 def rows(database, what, index):
-    found = database.execute(QUERIES[what].format(pid=PID * index, gpu=GPU * index)).fetchall()
-    return [tuple(row) for row in found]
+    pid, gpu = PID * index, GPU * index
+    query = QUERIES[what].format(pid=pid, pids=f"BETWEEN {pid - 5000} AND {pid + PID - 5001}", gpu=gpu,
+                                 gpus=f"BETWEEN {gpu} AND {gpu + GPU - 1}")
+    return database.execute(query).fetchall()
 
 
 def moved(found, what, by):

@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import import_case  # noqa: E402
+from hostile_formats import ROCPROF_OPS  # noqa: E402
 
 NAMES = ['say "hi"', "line\nbreak", "x" * 10_000, "it's", "é漢🙂"]
 LATE = (1 << 53) + 12345
@@ -18,11 +19,8 @@ def database(path):
     made = sqlite3.connect(path)
     calls = "(BeginNs INTEGER, EndNs INTEGER, pid INTEGER, tid INTEGER, Name TEXT, args TEXT, " \
         '"Index" INTEGER, Data TEXT, __section INTEGER, __lane INTEGER, DurationNs INTEGER)'
-    ops = '(BeginNs INTEGER, EndNs INTEGER, "dev-id" INTEGER, "queue-id" INTEGER, Name TEXT, ' \
-        'pid INTEGER, tid INTEGER, "roctx-range" TEXT, "stream-id" INTEGER, "Index" INTEGER, ' \
-        "Data TEXT, __section INTEGER, __lane INTEGER, DurationNs INTEGER)"
-    made.executescript(f"CREATE TABLE HIP {calls}; CREATE TABLE HSA {calls}; "
-                       f"CREATE TABLE rocTX {calls}; CREATE TABLE OPS {ops}; CREATE TABLE COPY {ops}")
+    made.executescript(f"CREATE TABLE HIP {calls}; CREATE TABLE HSA {calls}; CREATE TABLE rocTX {calls};" +
+                       ROCPROF_OPS)
 
     def call(table, begin, end, name, index, args=""):
         made.execute(f"INSERT INTO {table} VALUES (?,?,100,101,?,?,?,'',2,101,?)",
