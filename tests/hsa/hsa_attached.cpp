@@ -111,7 +111,7 @@ void work(bool new_queues) {
 
 void work_until_told() {
   g_machine = find_machine();
-  const Code code(g_machine.gpu);
+  const Code code(g_machine.gpu, HSA_OPS_KERNELS);
   g_kernel = code.kernel("hsa_add.kd");
   std::thread first(work, false), second(work, true);
   while (at_work < 2) usleep(1000);

@@ -56,11 +56,11 @@ inline void wait_for(hsa_signal_t signal) {
   }
 }
 
-// Loads the file of kernels.
+// Loads a file of kernels, whose bytes a debugger reads.
 struct Code {
-  explicit Code(hsa_agent_t agent) : gpu(agent) {
-    std::ifstream stream(HSA_OPS_KERNELS, std::ios::binary);
-    const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  Code(hsa_agent_t agent, const char* path) : gpu(agent) {
+    std::ifstream stream(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(stream), {});
     MUST(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader));
     MUST(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
                                    nullptr, &executable));
@@ -71,17 +71,24 @@ struct Code {
     hsa_executable_destroy(executable);
     hsa_code_object_reader_destroy(reader);
   }
-  uint64_t kernel(const char* name) const {
+  template <typename T = uint64_t>
+  T kernel(const std::string& name,
+           hsa_executable_symbol_info_t what = HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT) const {
     hsa_executable_symbol_t symbol;
-    uint64_t object = 0;
-    MUST(hsa_executable_get_symbol_by_name(executable, name, &gpu, &symbol));
-    MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object));
-    return object;
+    T value = 0;
+    MUST(hsa_executable_get_symbol_by_name(executable, name.c_str(), &gpu, &symbol));
+    MUST(hsa_executable_symbol_get_info(symbol, what, &value));
+    return value;
   }
   hsa_agent_t gpu;
+  std::string bytes;
   hsa_code_object_reader_t reader;
   hsa_executable_t executable;
 };
+
+// For a packet that sees what the host has written, and whose results the host sees.
+constexpr uint16_t kFences = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                             HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
 
 // The header is written last: it makes the packet valid. `rings`: tells the GPU of it.
 template <typename Packet>

@@ -45,7 +45,9 @@ hsa_signal_t make_signal(hsa_signal_value_t value) {
 }
 
 struct Kernels {
-  explicit Kernels(hsa_agent_t gpu) : code(gpu) { ++calls["hsa_executable_freeze"]; }
+  explicit Kernels(hsa_agent_t gpu) : code(gpu, HSA_OPS_KERNELS) {
+    ++calls["hsa_executable_freeze"];
+  }
   Code code;
   uint64_t nothing = code.kernel("hsa_nothing.kd"), spin = code.kernel("hsa_spin.kd");
 };
