@@ -1,12 +1,12 @@
 // hold MIB [GPU]: allocates MIB of VRAM on a GPU, prints that it has, and keeps it until its input
 // ends.
-#include <hsa/hsa.h>
-#include <hsa/hsa_ext_amd.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
+
+#include "hsa/hsa_machine.h"
 
 namespace {
 
@@ -26,16 +26,7 @@ std::vector<hsa_agent_t> find_gpus() {
 
 hsa_amd_memory_pool_t find_vram(hsa_agent_t gpu) {
   hsa_amd_memory_pool_t found{};
-  hsa_amd_agent_iterate_memory_pools(
-      gpu,
-      [](hsa_amd_memory_pool_t pool, void* out) {
-        hsa_amd_segment_t segment{};
-        hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
-        if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
-        *static_cast<hsa_amd_memory_pool_t*>(out) = pool;
-        return HSA_STATUS_INFO_BREAK;
-      },
-      &found);
+  hsa_amd_agent_iterate_memory_pools(gpu, find_pool, &found);
   return found;
 }
 
