@@ -10,11 +10,9 @@
 //   fake_hsa copies     copies, one of them never done, and one that the runtime refuses
 //   fake_hsa version LIBRARY ROOT CORE AMD   tables of such major versions; says what was replaced
 // Prints what it knows to have finished, and what not.
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -22,6 +20,8 @@
 
 #include <string>
 #include <vector>
+
+#include "fake_runtime.h"
 
 namespace {
 
@@ -55,9 +55,6 @@ struct Queue {  // hsa_queue_t
   uint64_t index;
   std::vector<Packet> hardware;
 };
-struct Version {
-  uint32_t major, minor, step, reserved;
-};
 struct {
   Version version;
   void** core;
@@ -76,14 +73,6 @@ int users;
 Queue* writing;
 std::vector<void (*)()> unloads;
 
-template <typename R, typename... A>
-R call(void* function, A... values) {
-  return reinterpret_cast<R (*)(A...)>(function)(values...);
-}
-template <typename Function>
-void* pointer(Function* function) {
-  return reinterpret_cast<void*>(function);
-}
 uint64_t now_ns() {
   timespec now;
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -219,31 +208,12 @@ void reset_tables() {
   amd_table[(304 + kMoved) / 8] = pointer(intercept);
 }
 
-int hand_over() {
-  const char* path = getenv("ROCPROFILER_REGISTER_LIBRARY");
-  void* library = path != nullptr ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
-  void* set = library != nullptr ? dlsym(library, "rocprofiler_set_api_table") : nullptr;
-  if (set == nullptr) return 1;
-  void* table = &root;
-  return call<int>(set, "hsa", library_version, uint64_t{0}, &table, uint64_t{1});
-}
-
-void load_tools() {
-  if (hand_over() == 0) return;
-  const char* list = getenv("HSA_TOOLS_LIB");
-  char* names = strdup(list != nullptr ? list : "");
-  for (char* name = strtok(names, " "); name != nullptr; name = strtok(nullptr, " ")) {
-    void* library = dlopen(name, RTLD_NOW);
-    void* load = library != nullptr ? dlsym(library, "OnLoad") : nullptr;
-    const char* const* failures = nullptr;
-    if (load == nullptr ||
-        !call<bool>(load, static_cast<void*>(&root), uint64_t{3}, uint64_t{0}, failures)) {
-      continue;
-    }
+void load_all_tools() {
+  if (hand_over("hsa", library_version, &root) == 0) return;
+  load_tools(&root, 3, [](void* library) {
     void* unload = dlsym(library, "OnUnload");
     if (unload != nullptr) unloads.push_back(reinterpret_cast<void (*)()>(unload));
-  }
-  free(names);
+  });
 }
 
 int start() {
@@ -252,7 +222,7 @@ int start() {
                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   made = 0;
   reset_tables();
-  load_tools();
+  load_all_tools();
   return 0;
 }
 int end() {

@@ -22,24 +22,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "fake_runtime.h"
+
 namespace {
-
-using SetTable = int (*)(const char*, uint64_t, uint64_t, void**, uint64_t);
-
-SetTable listener() {
-  const char* path = getenv("ROCPROFILER_REGISTER_LIBRARY");
-  void* library = path != nullptr ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
-  void* symbol = library != nullptr ? dlsym(library, "rocprofiler_set_api_table") : nullptr;
-  SetTable function;
-  memcpy(&function, &symbol, sizeof function);
-  return function;
-}
-
-int hand_over(const char* name, uint64_t version, void* table) {
-  const SetTable set = listener();
-  if (set == nullptr) return 1;
-  return set(name, version, 0, &table, 1);
-}
 
 int fake_malloc(void** ptr, size_t size) {
   *ptr = reinterpret_cast<void*>(0x1000);
@@ -65,13 +50,7 @@ int fake_set_device(int device) {
 }
 int never() { abort(); }
 
-void* pointer(int (*function)()) { return reinterpret_cast<void*>(function); }
 void* address(uint64_t value) { return reinterpret_cast<void*>(value); }
-
-template <typename R, typename... A>
-R call(void* function, A... values) {
-  return reinterpret_cast<R (*)(A...)>(function)(values...);
-}
 
 // The places are those of HipDispatchTable, without its size.
 int fake_hip(size_t bytes) {
@@ -201,8 +180,8 @@ int fake_twice() {
   std::vector<void*> other_rccl = rccl;
   hip[1 + kSetDevice] = reinterpret_cast<void*>(fake_set_device);
   other_hip[1 + kSetDevice] = reinterpret_cast<void*>(other_set_device);
-  rccl[1 + kGroupStart] = pointer([] { return group_of("the first"); });
-  other_rccl[1 + kGroupStart] = pointer([] { return group_of("the other"); });
+  rccl[1 + kGroupStart] = pointer(+[] { return group_of("the first"); });
+  other_rccl[1 + kGroupStart] = pointer(+[] { return group_of("the other"); });
   hand_over("hip", 60200, hip.data());
   hand_over("rccl", 21803, rccl.data());
   hand_over("hip", 60400, other_hip.data());
@@ -278,10 +257,6 @@ int rccl_by_name(const char* path) {
   return call<int>(symbol);
 }
 
-struct Version {
-  uint32_t major, minor, step, reserved;
-};
-
 // Every function of these tables succeeds and does nothing.
 struct HsaTables {
   explicit HsaTables(uint32_t bytes)
@@ -313,19 +288,6 @@ int fake_hsa(uint32_t bytes) {
   return 0;
 }
 
-void load_tools(void* table) {
-  const char* list = getenv("HSA_TOOLS_LIB");
-  char* names = strdup(list != nullptr ? list : "");
-  for (char* name = strtok(names, " "); name != nullptr; name = strtok(nullptr, " ")) {
-    void* library = dlopen(name, RTLD_NOW);
-    void* symbol = library != nullptr ? dlsym(library, "OnLoad") : nullptr;
-    const uint64_t runtime_version = 1, failed = 0;
-    const char* const* failures = nullptr;
-    if (symbol != nullptr) call<bool>(symbol, table, runtime_version, failed, failures);
-  }
-  free(names);
-}
-
 int fake_tracer(uint32_t bytes) {
   void* hip = dlopen("libamdhip64.so.6", RTLD_NOW | RTLD_LOCAL);
   if (hip == nullptr) {
@@ -333,7 +295,7 @@ int fake_tracer(uint32_t bytes) {
     return 1;
   }
   static HsaTables hsa(bytes);
-  load_tools(&hsa.table);
+  load_tools(&hsa.table, 1, [](void*) {});
   void* memory = nullptr;
   call<int>(dlsym(hip, "hipMalloc"), &memory, size_t{4096});
   const int failed = call<int>(dlsym(hip, "hipMalloc"), &memory, size_t{1} << 40);
