@@ -40,14 +40,4 @@ Status each_row_of(Database& database, std::string_view table, std::string_view 
   return there ? each_row(database, sql, take) : ok_status();
 }
 
-// Puts the row at which `from` is into `to`, column by column.
-inline Status copy_row(const Statement& from, Statement& to) {
-  for (int i = 0; i < from.column_count(); ++i) to.bind_column(i + 1, from, i);
-  return to.run();
-}
-
-inline Status copy_rows(Statement& from, Statement& to) {
-  return each_row(from, [&](const Statement& row) { return copy_row(row, to); });
-}
-
 }  // namespace sonde::store

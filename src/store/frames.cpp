@@ -45,20 +45,13 @@ Status FrameNamer::name(const UnnamedFrame& frame, const std::vector<FrameName>&
   // From the outermost, so that each can point to the one that it is inlined into.
   int64_t outer = 0;
   for (size_t i = names.size(); i-- > 1;) {
-    insert_.bind(1, next_id_);
-    insert_.bind(2, frame.id);
-    insert_.bind(3, names[i].function);
-    insert_.bind(4, names[i].file);
-    insert_.bind(5, names[i].line);
-    insert_.bind(6, outer);
+    const auto& [function, file, line] = names[i];
+    bind_all(insert_, next_id_, frame.id, function, file, line, outer);
     SONDE_TRY(insert_.run());
     outer = next_id_++;
   }
-  update_.bind(1, frame.id);
-  update_.bind(2, names[0].function);
-  update_.bind(3, names[0].file);
-  update_.bind(4, names[0].line);
-  update_.bind(5, outer);
+  const auto& [function, file, line] = names[0];
+  bind_all(update_, frame.id, function, file, line, outer);
   return update_.run();
 }
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/strings.h"
-#include "store/each_row.h"
+#include "store/copy_rows.h"
 #include "store/input_file.h"
 #include "store/reader.h"
 #include "store/trim.h"
@@ -57,33 +57,13 @@ constexpr Moved kMoved[] = {
     {"sonde_op_counter", "op_id", "moved_op"},     {"rocpd_op", "id", "moved_op"},
 };
 
-// The columns of a table with commas between them, and as many places.
-struct Columns {
-  std::string names, places;
-};
-
-Result<Columns> columns_of(Database& database, std::string_view table, bool without_id) {
-  Columns columns;
-  SONDE_TRY(each_row(
-      database, "SELECT name FROM pragma_table_info(?1) ORDER BY cid",
-      [&](const Statement& rows) {
-        if (without_id && rows.text(0) == "id") return;
-        columns.names +=
-            (columns.names.empty() ? "" : ", ") + quoted_name(std::string(rows.text(0)));
-        columns.places += columns.places.empty() ? "?" : ", ?";
-      },
-      table));
-  return columns;
-}
-
 Status copy_table(Database& from, Database& to, std::string_view table, const std::string& where,
                   bool without_id = false) {
-  SONDE_ASSIGN(const Columns columns, columns_of(from, table, without_id));
-  const std::string name = quoted_name(std::string(table));
-  SONDE_ASSIGN(auto rows,
-               from.prepare("SELECT " + columns.names + " FROM main." + name + " WHERE " + where));
-  SONDE_ASSIGN(auto insert, to.prepare("INSERT OR IGNORE INTO " + name + " (" + columns.names +
-                                       ") VALUES (" + columns.places + ")"));
+  SONDE_ASSIGN(auto columns, columns_of(from, table));
+  if (without_id) std::erase(columns, "id");
+  SONDE_ASSIGN(auto rows, from.prepare("SELECT " + list_of(columns) + " FROM main." +
+                                       quoted_name(table) + " WHERE " + where));
+  SONDE_ASSIGN(auto insert, insert_into(to, table, columns));
   return copy_rows(rows, insert);
 }
 
@@ -142,8 +122,7 @@ Status find_pending(Database& part, const PartStart& start) {
                      }));
   SONDE_ASSIGN(auto update, part.prepare("UPDATE sonde_ingest SET value = ?2 WHERE key = ?1"));
   for (const auto& [key, value] : states) {
-    update.bind(1, key);
-    update.bind(2, value);
+    bind_all(update, key, value);
     SONDE_TRY(update.run());
   }
   return part.exec(

@@ -14,7 +14,7 @@
 #include "base/redact.h"
 #include "base/strings.h"
 #include "base/unique_fd.h"
-#include "store/each_row.h"
+#include "store/copy_rows.h"
 #include "store/ingest/unfinished.h"
 #include "store/schema/definitions.h"
 
@@ -74,7 +74,6 @@ class Trimming {
   Status describe(Table& table);
   std::string condition(const Table& table) const;
   Status copy(const Table& table, const std::string& condition);
-  Result<Statement> insert_into(const Table& table);
   Status copy_used(const Table& dictionary);
   Result<std::unordered_set<int64_t>> used_of(const Table& dictionary);
   Status follow(const Table& dictionary, const std::string& column,
@@ -90,9 +89,7 @@ class Trimming {
 };
 
 Status Trimming::describe(Table& table) {
-  SONDE_TRY(each_row(
-      in_, "SELECT name FROM pragma_table_info(?1) ORDER BY cid",
-      [&](const Statement& columns) { table.columns.emplace_back(columns.text(0)); }, table.name));
+  SONDE_ASSIGN(table.columns, columns_of(in_, table.name));
   SONDE_TRY(each_row(
       in_, "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)",
       [&](const Statement& keys) {
@@ -145,16 +142,6 @@ std::string Trimming::condition(const Table& table) const {
   return text;
 }
 
-Result<Statement> Trimming::insert_into(const Table& table) {
-  std::string columns, places;
-  for (const std::string& column : table.columns) {
-    columns += (columns.empty() ? "" : ", ") + quoted_name(column);
-    places += places.empty() ? "?" : ", ?";
-  }
-  return out_.prepare("INSERT OR IGNORE INTO main." + quoted_name(table.name) + " (" + columns +
-                      ") VALUES (" + places + ")");
-}
-
 void bind_told(const Table& table, const Told& told, const Statement& from, Statement& to) {
   const auto place_of = [&](std::string_view column) {
     const auto found = std::find(table.columns.begin(), table.columns.end(), column);
@@ -178,7 +165,7 @@ Status Trimming::copy(const Table& table, const std::string& condition) {
   }
   SONDE_ASSIGN(auto from, in_.prepare("SELECT " + columns + " FROM main." +
                                       quoted_name(table.name) + " t WHERE " + condition));
-  SONDE_ASSIGN(auto to, insert_into(table));
+  SONDE_ASSIGN(auto to, insert_into(out_, table.name, table.columns));
   const Told* const told = std::find_if(std::begin(kTold), std::end(kTold),
                                         [&](const Told& one) { return one.table == table.name; });
   if (told == std::end(kTold)) return copy_rows(from, to);
@@ -252,13 +239,9 @@ Status Trimming::copy_used(const Table& dictionary) {
   SONDE_ASSIGN(const auto used, used_of(dictionary));
   std::vector<int64_t> ids(used.begin(), used.end());
   std::sort(ids.begin(), ids.end());
-  std::string columns;
-  for (const std::string& column : dictionary.columns) {
-    columns += (columns.empty() ? "" : ", ") + quoted_name(column);
-  }
-  SONDE_ASSIGN(auto from, in_.prepare("SELECT " + columns + " FROM main." +
+  SONDE_ASSIGN(auto from, in_.prepare("SELECT " + list_of(dictionary.columns) + " FROM main." +
                                       quoted_name(dictionary.name) + " WHERE id = ?1"));
-  SONDE_ASSIGN(auto to, insert_into(dictionary));
+  SONDE_ASSIGN(auto to, insert_into(out_, dictionary.name, dictionary.columns));
   for (const int64_t id : ids) {
     from.bind(1, id);
     SONDE_ASSIGN(const bool found, from.step());

@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "store/each_row.h"
+#include "store/copy_rows.h"
 #include "store/schema/definitions.h"
 #include "store/schema/schema.h"
 
