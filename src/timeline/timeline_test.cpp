@@ -20,6 +20,7 @@
 namespace sonde::timeline {
 namespace {
 
+using test::value_of;
 using trace::Interval;
 
 struct Row {
@@ -50,46 +51,41 @@ std::vector<Row> random_rows(uint32_t seed, int ops) {
   return rows;
 }
 
+void write_rows(const std::string& path, const std::vector<Row>& rows) {
+  auto writer = value_of(store::Writer::open(path, store::Writer::Mode::kCreate));
+  int64_t last_api = 0;
+  for (const Row& row : rows) {
+    const int64_t name = writer.string(row.name);
+    if (row.is_op) {
+      const int64_t op = writer.op({row.owner, row.number, 0, row.start_ns, row.end_ns, name,
+                                    writer.string("KernelExecution")});
+      if (last_api != 0 && op % 3 == 0) writer.api_op(last_api, op);
+      if (last_api > 1 && op % 6 == 0)
+        writer.api_op(last_api - 1, op);  // the first one launched it
+    } else {
+      last_api = writer.api(
+          {row.owner, row.number, row.start_ns, row.end_ns, name, 0, writer.string("hip"), 0});
+    }
+  }
+  test::expect_ok(writer.finish());
+}
+
 // A trace in a file, and both ways to see it.
 struct Made {
+  explicit Made(const std::vector<Row>& rows) {
+    write_rows(path, rows);
+    auto opened = reader();
+    trace = value_of(trace::load(opened, {.ops = true, .op_ids = true, .links = true}));
+    index = value_of(index_of(opened));
+  }
+  store::Reader reader() const { return value_of(store::Reader::open(path)); }
+  const Timeline& timeline() const { return index.timeline; }
+
   test::TemporaryDirectory folder;
   std::string path = folder / "a.rpd";
   trace::Trace trace;
   Index index;
-  const Timeline& timeline() const { return index.timeline; }
 };
-
-void write_rows(const std::string& path, const std::vector<Row>& rows) {
-  auto writer = store::Writer::open(path, store::Writer::Mode::kCreate);
-  ASSERT_TRUE(writer.ok());
-  int64_t last_api = 0;
-  for (const Row& row : rows) {
-    const int64_t name = writer->string(row.name);
-    if (row.is_op) {
-      const int64_t op = writer->op({row.owner, row.number, 0, row.start_ns, row.end_ns, name,
-                                     writer->string("KernelExecution")});
-      if (last_api != 0 && op % 3 == 0) writer->api_op(last_api, op);
-      if (last_api > 1 && op % 6 == 0)
-        writer->api_op(last_api - 1, op);  // the first one launched it
-    } else {
-      last_api = writer->api(
-          {row.owner, row.number, row.start_ns, row.end_ns, name, 0, writer->string("hip"), 0});
-    }
-  }
-  ASSERT_TRUE(writer->finish().ok());
-}
-
-void make(const std::vector<Row>& rows, Made& made) {
-  ASSERT_NO_FATAL_FAILURE(write_rows(made.path, rows));
-  auto reader = store::Reader::open(made.path);
-  ASSERT_TRUE(reader.ok());
-  auto trace = trace::load(*reader, {.ops = true, .op_ids = true, .links = true});
-  ASSERT_TRUE(trace.ok());
-  made.trace = std::move(*trace);
-  auto index = index_of(*reader);
-  ASSERT_TRUE(index.ok()) << index.error().to_line();
-  made.index = std::move(*index);
-}
 
 std::vector<uint32_t> lanes_of(const Track& track) {
   std::vector<uint32_t> lanes(track.lanes);
@@ -98,8 +94,7 @@ std::vector<uint32_t> lanes_of(const Track& track) {
 }
 
 TEST(Timeline, HasEveryEventOnce) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(3, 4000), made));
+  const Made made(random_rows(3, 4000));
   const trace::Trace& trace = made.trace;
   const Timeline& timeline = made.timeline();
   std::set<uint32_t> ops, apis;
@@ -128,8 +123,7 @@ TEST(Timeline, HasEveryEventOnce) {
 }
 
 TEST(Index, KnowsTheRowsOfTheFile) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(12, 3000), made));
+  const Made made(random_rows(12, 3000));
   const trace::Ops& ops = made.trace.ops;
   ASSERT_EQ(made.index.op_ids.size(), ops.size());
   ASSERT_EQ(made.index.api_ids.size(), made.trace.apis.size());
@@ -152,11 +146,10 @@ TEST(Index, KnowsTheRowsOfTheFile) {
 }
 
 void store_index(const Made& made, const std::string& path, const FileKey& key) {
-  auto reader = store::Reader::open(made.path);
-  ASSERT_TRUE(reader.ok());
+  auto reader = made.reader();
   const UniqueFd fd(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   Progress progress;
-  ASSERT_TRUE(build_index(*reader, key, fd.get(), made.folder.path(), progress).ok());
+  test::expect_ok(build_index(reader, key, fd.get(), made.folder.path(), progress));
 }
 
 bool loads(const std::string& path, const FileKey& key) {
@@ -165,11 +158,10 @@ bool loads(const std::string& path, const FileKey& key) {
 }
 
 TEST(Index, OfAnotherFileOrADamagedOneIsNone) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(13, 900), made));
+  const Made made(random_rows(13, 900));
   const std::string path = made.folder / "an.index";
   const FileKey key{1, 2, 3, 4, 5, 6};
-  ASSERT_NO_FATAL_FAILURE(store_index(made, path, key));
+  store_index(made, path, key);
   ASSERT_TRUE(loads(path, key));
   for (auto part : {&FileKey::device, &FileKey::inode, &FileKey::size, &FileKey::commits}) {
     FileKey other = key;
@@ -203,19 +195,16 @@ TEST(Index, OfAnotherFileOrADamagedOneIsNone) {
 }
 
 TEST(Index, IsStoppedWhenNobodyWantsIt) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(14, 500), made));
-  auto reader = store::Reader::open(made.path);
-  ASSERT_TRUE(reader.ok());
+  const Made made(random_rows(14, 500));
+  auto reader = made.reader();
   const UniqueFd fd(::open((made.folder / "x").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   Progress progress;
   progress.stop = true;
-  EXPECT_FALSE(build_index(*reader, {}, fd.get(), made.folder.path(), progress).ok());
+  EXPECT_FALSE(build_index(reader, {}, fd.get(), made.folder.path(), progress).ok());
 }
 
 TEST(Timeline, DrawsCallsByDepth) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(4, 400), made));
+  const Made made(random_rows(4, 400));
   const Timeline& timeline = made.timeline();
   int threads = 0;
   for (const Track& track : timeline.tracks) {
@@ -234,8 +223,7 @@ TEST(Timeline, DrawsCallsByDepth) {
 }
 
 TEST(Timeline, PacksTheQueuesOfAGpuWithoutLeavingOneOperationOut) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(6, 3000), made));
+  const Made made(random_rows(6, 3000));
   const trace::Trace& trace = made.trace;
   const Timeline& timeline = made.timeline();
   std::set<uint32_t> ops;
@@ -267,8 +255,7 @@ TEST(Timeline, PacksTheQueuesOfAGpuWithoutLeavingOneOperationOut) {
 }
 
 TEST(Timeline, HasTheTimeInWhichAGpuWasBusy) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(5, 3000), made));
+  const Made made(random_rows(5, 3000));
   const trace::Trace& trace = made.trace;
   const Timeline& timeline = made.timeline();
   int gpus = 0;
@@ -289,8 +276,7 @@ TEST(Timeline, HasTheTimeInWhichAGpuWasBusy) {
 }
 
 TEST(Timeline, OfAnEmptyTraceIsEmpty) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make({}, made));
+  const Made made({});
   const Timeline& timeline = made.timeline();
   EXPECT_TRUE(timeline.tracks.empty());
   EXPECT_FALSE(make_tile(timeline, std::vector<uint32_t>{0}, {0, 0}).ok());
@@ -342,8 +328,7 @@ void expect_tiles_add_up(const Timeline& timeline, uint32_t number, int level) {
 }
 
 TEST(Tile, OfEachLevelHasEveryEvent) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(6, 8000), made));
+  const Made made(random_rows(6, 8000));
   const Timeline& timeline = made.timeline();
   for (uint32_t lane = 0; lane < timeline.lanes.size(); ++lane) {
     for (const int level : {5, 8, 11, 20, 40}) {
@@ -354,8 +339,7 @@ TEST(Tile, OfEachLevelHasEveryEvent) {
 }
 
 TEST(Tile, HasLanesInTheOrderOfTheQuestion) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(7, 5000), made));
+  const Made made(random_rows(7, 5000));
   const Timeline& timeline = made.timeline();
   const std::vector<uint32_t> asked = {3, 0, 1, 3};
   const auto bytes = make_tile(timeline, asked, {11, 0});
@@ -369,8 +353,7 @@ TEST(Tile, HasLanesInTheOrderOfTheQuestion) {
 }
 
 TEST(Tile, RefusesKeysThatNoTileHas) {
-  Made made;
-  ASSERT_NO_FATAL_FAILURE(make(random_rows(8, 100), made));
+  const Made made(random_rows(8, 100));
   const Timeline& timeline = made.timeline();
   const std::vector<uint32_t> one = {0};
   for (const TileKey key : {TileKey{-1, 0}, TileKey{41, 0}, TileKey{0, -1}, TileKey{40, INT64_MAX},
