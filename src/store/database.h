@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,10 @@ class Statement {
   void bind(int index, std::string_view text);         // copied
   void bind_static(int index, std::string_view text);  // must outlive the step
   void bind_null(int index);
+  template <typename T>
+  void bind(int index, const std::optional<T>& value) {
+    value ? bind(index, *value) : bind_null(index);
+  }
   void bind_column(int index, const Statement& from, int column);  // of any type; copied
 
   Result<bool> step();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "importers/import.h"
+#include "store/bind.h"
 #include "store/writer.h"
 
 namespace sonde::importers {
@@ -43,17 +44,11 @@ class LogSink : public Sink {
   }
   void counter(const Counter& row) override {
     ++entries_;
-    const int64_t id = process_id(row.process);
     insert(
         "INSERT INTO sonde_counter (process_id, tid, time_ns, name_id, value) "
         "VALUES (?, ?, ?, ?, ?)",
-        [&](store::Statement& statement) {
-          statement.bind(1, id);
-          statement.bind(2, row.tid);
-          statement.bind(3, time_of(row.time_ns));
-          statement.bind(4, std::max<Name>(row.name, 1));
-          statement.bind(5, row.value);
-        });
+        process_id(row.process), row.tid, time_of(row.time_ns), std::max<Name>(row.name, 1),
+        row.value);
   }
   Status status() const override { return status_; }
 
@@ -77,14 +72,10 @@ class LogSink : public Sink {
     int64_t process = 0;
   };
 
-  template <typename Bind>
-  void insert(const char* sql, Bind&& bind) {
-    const auto run = [&]() -> Status {
-      SONDE_ASSIGN(auto statement, writer_.database().prepare(sql));
-      bind(statement);
-      return statement.run();
-    };
-    if (Status status = run(); !status && status_) status_ = std::move(status);
+  template <typename... Values>
+  void insert(const char* sql, const Values&... values) {
+    Status status = store::run(writer_.database(), sql, values...);
+    if (!status && status_) status_ = std::move(status);
   }
 
   int64_t time_of(int64_t time_ns) const {
@@ -108,32 +99,22 @@ class LogSink : public Sink {
         "SELECT max(id) FROM sonde_process WHERE pid = " + std::to_string(pid);
     known->second = integer(id_of_pid);
     if (known->second != 0) return known->second;
-    insert("INSERT INTO sonde_process (pid) VALUES (?)",
-           [&](store::Statement& statement) { statement.bind(1, pid); });
+    insert("INSERT INTO sonde_process (pid) VALUES (?)", pid);
     known->second = integer(id_of_pid);
     return known->second;
   }
 
   // The log's numbers of threads are not the system's.
   void name_thread(int64_t pid, int64_t tid) {
-    const int64_t id = process_id(pid);
     const std::string name =
         tid == 0 ? title_ : title_ + ", thread " + std::to_string(++threads_of_[pid]);
-    insert("INSERT INTO sonde_thread (process_id, tid, name) VALUES (?, ?, ?)",
-           [&](store::Statement& statement) {
-             statement.bind(1, id);
-             statement.bind(2, tid);
-             statement.bind(3, std::string_view(name));
-           });
+    insert("INSERT INTO sonde_thread (process_id, tid, name) VALUES (?, ?, ?)", process_id(pid),
+           tid, name);
   }
 
   void diagnose(const char* severity, const std::string& text) {
-    insert("INSERT INTO sonde_diagnostic (severity, source, text) VALUES (?, ?, ?)",
-           [&](store::Statement& statement) {
-             statement.bind(1, std::string_view(severity));
-             statement.bind(2, std::string_view(title_));
-             statement.bind(3, std::string_view(text));
-           });
+    insert("INSERT INTO sonde_diagnostic (severity, source, text) VALUES (?, ?, ?)", severity,
+           title_, text);
   }
 
   store::Writer& writer_;

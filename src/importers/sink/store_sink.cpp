@@ -7,6 +7,7 @@
 #include "base/redact.h"
 #include "base/strings.h"
 #include "store/api_domain.h"
+#include "store/bind.h"
 
 namespace sonde::importers {
 
@@ -15,27 +16,12 @@ namespace {
 constexpr int64_t kPidStride = 10'000'000;  // as in rocpd_metadata
 constexpr int64_t kGpuStride = 1000;
 
-// A text, or NULL where nothing is known.
-struct TextOrNull {
-  std::string_view text;
-};
-
-struct IntegerOrNull {
-  std::optional<int64_t> value;
-  explicit IntegerOrNull(std::optional<int64_t> given) : value(given) {}
-};
-
-void bind_value(store::Statement& statement, int index, std::string_view text) {
-  statement.bind(index, text);
+// What is not known is NULL in the file.
+std::optional<std::string_view> known_text(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
 }
-void bind_value(store::Statement& statement, int index, int64_t value) {
-  statement.bind(index, value);
-}
-void bind_value(store::Statement& statement, int index, TextOrNull value) {
-  value.text.empty() ? statement.bind_null(index) : statement.bind(index, value.text);
-}
-void bind_value(store::Statement& statement, int index, IntegerOrNull value) {
-  value.value ? statement.bind(index, *value.value) : statement.bind_null(index);
+std::optional<int64_t> known_process(int64_t process) {
+  return process == 0 ? std::nullopt : std::optional(process);
 }
 
 void take(std::string& known, std::string_view said) {
@@ -73,13 +59,7 @@ void StoreSink::keep_status(Status status) {
 
 template <typename... Values>
 void StoreSink::insert(const char* sql, const Values&... values) {
-  const auto run = [&]() -> Status {
-    SONDE_ASSIGN(auto statement, writer_.database().prepare(sql));
-    int index = 0;
-    (bind_value(statement, ++index, values), ...);
-    return statement.run();
-  };
-  keep_status(run());
+  keep_status(store::run(writer_.database(), sql, values...));
 }
 
 template <typename Buffer, typename... Values>
@@ -234,20 +214,18 @@ void StoreSink::device(const Device& device) {
   insert(
       "INSERT INTO sonde_device (process_id, gpu_id, backend, name, vendor, kind, location, "
       "memory_bytes, compute_units, clock_mhz) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      IntegerOrNull(device.process == 0 ? std::nullopt : std::optional(device.process)),
-      device.gpu + file_index_ * kGpuStride, TextOrNull{device.backend}, TextOrNull{device.name},
-      TextOrNull{device.vendor}, TextOrNull{device.kind}, TextOrNull{device.location},
-      IntegerOrNull(device.memory_bytes), IntegerOrNull(device.compute_units),
-      IntegerOrNull(device.clock_mhz));
+      known_process(device.process), device.gpu + file_index_ * kGpuStride,
+      known_text(device.backend), known_text(device.name), known_text(device.vendor),
+      known_text(device.kind), known_text(device.location), device.memory_bytes,
+      device.compute_units, device.clock_mhz);
 }
 
 void StoreSink::queue(const Queue& queue) {
   insert(
       "INSERT INTO sonde_queue (process_id, queue_id, gpu_id, handle, context) "
       "VALUES (?, ?, ?, ?, ?)",
-      IntegerOrNull(queue.process == 0 ? std::nullopt : std::optional(queue.process)), queue.queue,
-      queue.gpu + file_index_ * kGpuStride, IntegerOrNull(queue.handle),
-      IntegerOrNull(queue.context));
+      known_process(queue.process), queue.queue, queue.gpu + file_index_ * kGpuStride, queue.handle,
+      queue.context);
 }
 
 void StoreSink::counter(const Counter& row) {
@@ -276,17 +254,15 @@ void StoreSink::unfinished(int64_t api) {
 }
 
 void StoreSink::note(int64_t process, std::string_view key, std::string_view value) {
-  insert("INSERT INTO sonde_note (process_id, key, value) VALUES (?, ?, ?)",
-         IntegerOrNull(process == 0 ? std::nullopt : std::optional(process)), key,
-         std::string_view(redact_fact(key, value)));
+  insert("INSERT INTO sonde_note (process_id, key, value) VALUES (?, ?, ?)", known_process(process),
+         key, redact_fact(key, value));
 }
 
 void StoreSink::clock(int64_t process, std::string_view name, int64_t value, int64_t time_ns) {
   insert(
       "INSERT INTO sonde_clock_snapshot (process_id, clock, value, monotonic_ns) "
       "VALUES (?, ?, ?, ?)",
-      IntegerOrNull(process == 0 ? std::nullopt : std::optional(process)), name, value,
-      time_ns + shift_ns_);
+      known_process(process), name, value, time_ns + shift_ns_);
 }
 
 void StoreSink::further_call(int64_t api, int64_t op) {
@@ -314,8 +290,8 @@ void StoreSink::row(const Table& table, const std::vector<Cell>& cells) {
 }
 
 void StoreSink::diagnose(const char* severity, const std::string& text) {
-  insert("INSERT INTO sonde_diagnostic (severity, source, text) VALUES (?, 'import', ?)",
-         std::string_view(severity), std::string_view(text));
+  insert("INSERT INTO sonde_diagnostic (severity, source, text) VALUES (?, 'import', ?)", severity,
+         text);
 }
 
 void StoreSink::keep(const Tally& tally) {
@@ -333,13 +309,13 @@ void StoreSink::write_processes() {
     insert(
         "INSERT INTO sonde_process (id, pid, ppid, start_ns, end_ns, executable, command, "
         "directory, host, rank, clock, exit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        id, process.pid, IntegerOrNull(process.ppid), IntegerOrNull(process.start_ns),
-        IntegerOrNull(process.end_ns), TextOrNull{process.executable}, TextOrNull{process.command},
-        TextOrNull{process.directory}, TextOrNull{process.host}, IntegerOrNull(process.rank),
-        TextOrNull{process.clock}, TextOrNull{process.exit});
+        id, process.pid, process.ppid, process.start_ns, process.end_ns,
+        known_text(process.executable), known_text(process.command), known_text(process.directory),
+        known_text(process.host), process.rank, known_text(process.clock),
+        known_text(process.exit));
     for (const auto& [tid, name] : process.threads) {
       insert("INSERT INTO sonde_thread (process_id, tid, name) VALUES (?, ?, ?)", id, tid,
-             TextOrNull{name});
+             known_text(name));
     }
   }
 }
