@@ -69,20 +69,20 @@ void LaunchLinks::link_known() {
   const int64_t process = table_.processes().front();
   size_t rest = 0;
   for (const Waiting& op : waiting_) {
-    const bool has_number = op.args.correlation != kNone;
-    const int64_t id =
-        has_number ? table_.find(process, op.args.correlation, op.start_ns) : CallTable::kNoCall;
-    if (has_number && id == CallTable::kNoCall && rest < kRoom / 2) {
+    const auto* const launcher = table_.call(process, op.args.correlation, op.start_ns);
+    if (op.args.correlation != kNone && launcher == nullptr && rest < kRoom / 2) {
       waiting_[rest++] = op;
     } else {
-      link(op, called(id));
+      link(op, launcher);
     }
   }
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(rest), waiting_.end());
 }
 
-void LaunchLinks::link(const Waiting& op, const Call* call) {
+void LaunchLinks::link(const Waiting& op, const CallTable::Call* launcher) {
   const LaunchArgs& args = op.args;
+  const Call* const call =
+      launcher == nullptr ? nullptr : &calls_[static_cast<size_t>(launcher->id)];
   const Facts* facts =
       call != nullptr && call->facts >= 0 ? &facts_[static_cast<size_t>(call->facts)] : nullptr;
   Launch launch;
@@ -128,20 +128,10 @@ void LaunchLinks::link_by_track(const std::function<std::string(int64_t pid)>& l
   for (const int64_t pid : table_.processes()) {
     processes.push_back(label(pid) + " " + std::to_string(pid));
   }
-  std::vector<int64_t> calls(waiting_.size(), CallTable::kNoCall);
   std::vector<TrackedOp> ops;
-  std::vector<size_t> tracked;  // index into waiting_
-  for (size_t i = 0; i < waiting_.size(); ++i) {
-    const Waiting& op = waiting_[i];
-    if (op.args.correlation == kNone) continue;
-    ops.push_back({op.track, op.args.correlation, op.start_ns});
-    tracked.push_back(i);
-  }
+  for (const Waiting& op : waiting_) ops.push_back({op.track, op.args.correlation, op.start_ns});
   const Launchers launchers = who_launched(table_, ops, tracks, processes);
-  for (size_t i = 0; i < tracked.size(); ++i) {
-    if (launchers.calls[i] != nullptr) calls[tracked[i]] = launchers.calls[i]->id;
-  }
-  for (size_t i = 0; i < waiting_.size(); ++i) link(waiting_[i], called(calls[i]));
+  for (size_t i = 0; i < waiting_.size(); ++i) link(waiting_[i], launchers.calls[i]);
   if (launchers.guessed_tracks == 0) return;
   tally.remark(format_count(processes.size()) +
                " processes use the same correlation numbers, and the file does not say whose " +
@@ -153,11 +143,9 @@ void LaunchLinks::finish(const std::function<std::string(int64_t pid)>& label, T
   if (table_.processes().size() > 1) {
     link_by_track(label, tally);
   } else {
+    const int64_t process = table_.empty() ? 0 : table_.processes().front();
     for (const Waiting& op : waiting_) {
-      const bool may_have = op.args.correlation != kNone && !table_.empty();
-      link(op, called(may_have ? table_.find(table_.processes().front(), op.args.correlation,
-                                             op.start_ns)
-                               : CallTable::kNoCall));
+      link(op, table_.call(process, op.args.correlation, op.start_ns));
     }
   }
   waiting_.clear();

@@ -55,12 +55,9 @@ class LaunchLinks {
   };
   static constexpr size_t kRoom = 100'000;
 
-  void link(const Waiting& op, const Call* call);
+  void link(const Waiting& op, const CallTable::Call* launcher);
   void link_known();
   void link_by_track(const std::function<std::string(int64_t pid)>& label, Tally& tally);
-  const Call* called(int64_t id) const {
-    return id == CallTable::kNoCall ? nullptr : &calls_[static_cast<size_t>(id)];
-  }
 
   Sink& sink_;
   Wants wants_;

@@ -274,8 +274,7 @@ void Reader::launch(const Row& row, Op& op, Launch& facts) {
   facts.process = sink_.process(pid);
   facts.name = op.name;
   facts.stream = stream_unless_0(op.queue);
-  const int64_t call = calls_.find(pid, row.integer_or(5, -1), op.start_ns);
-  if (call != CallTable::kNoCall) facts.api = call;
+  facts.api = calls_.find(pid, row.integer_or(5, -1), op.start_ns);
   sink_.launch(facts);
 }
 

@@ -242,9 +242,8 @@ void PerfettoRows::launchers_by_number() {
     const int64_t correlation = correlation_of(one);
     if (correlation <= 0) continue;
     const int64_t pid = model_.tracks.place(one.track).pid;
-    const int64_t call = calls_.find(pid, correlation, one.slice.start_ns);
-    if (call != CallTable::kNoCall) {
-      api_of_op_.emplace(i, call);
+    if (const auto* call = calls_.call(pid, correlation, one.slice.start_ns)) {
+      api_of_op_.emplace(i, call->id);
       continue;
     }
     const auto next = static_cast<uint32_t>(tracks.size());

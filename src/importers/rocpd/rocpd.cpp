@@ -268,8 +268,7 @@ Status RecordingReader::counters() {
 int64_t RecordingReader::launch(const Row& row, Op op, Launch launch, int first) {
   launch.op = sink_.op(op);
   launch.process = process(row.integer(first));
-  const int64_t call = calls_.find(launch.process, row.integer(first + 1), op.start_ns);
-  if (call != CallTable::kNoCall) launch.api = call;
+  launch.api = calls_.find(launch.process, row.integer(first + 1), op.start_ns);
   launch.stream = stream_unless_0(row.integer(first + 2));
   launch.name = op.name;
   sink_.launch(launch);

@@ -235,8 +235,7 @@ void SetReader::launch(const CsvTable& table, const Op& op, std::string_view age
   const int64_t correlation = table.integer_or("Correlation_Id", 0);
   launch.process = owner(table);
   launch.stream = stream_unless_0(table.integer_or("Stream_Id", 0));
-  const int64_t call = calls_.find(launch.process, correlation, op.start_ns);
-  if (call != CallTable::kNoCall) launch.api = call;
+  launch.api = calls_.find(launch.process, correlation, op.start_ns);
   if (launch.api == 0 && correlation > 0 && calls_.processes().size() > 1) {
     waiting_.push_back({launch, correlation, op.start_ns, std::string(agent)});
   } else {

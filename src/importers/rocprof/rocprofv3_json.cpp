@@ -247,8 +247,7 @@ Status ProcessReader::finish(const std::string& frame) {
   }
   for (const JsonWindow& window : held_) SONDE_TRY(read(window));
   for (Started& one : started_) {
-    const int64_t call = calls_.find(process_, one.correlation, one.start_ns);
-    one.launch.api = call == CallTable::kNoCall ? 0 : call;
+    one.launch.api = calls_.find(process_, one.correlation, one.start_ns);
     sink_.launch(one.launch);
   }
   for (const Value& one : values_) {

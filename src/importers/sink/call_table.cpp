@@ -73,7 +73,7 @@ const CallTable::Call* CallTable::call(int64_t process, int64_t correlation,
 
 int64_t CallTable::find(int64_t process, int64_t correlation, int64_t start_ns) const {
   const Call* found = call(process, correlation, start_ns);
-  return found == nullptr ? kNoCall : found->id;
+  return found == nullptr ? 0 : found->id;
 }
 
 namespace {

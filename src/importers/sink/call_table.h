@@ -14,12 +14,11 @@ namespace sonde::importers {
 
 class CallTable {
  public:
-  static constexpr int64_t kNoCall = -1;
   struct Call {
     int64_t process = 0;      // whatever distinguishes the file's processes
     int64_t correlation = 0;  // of one process
     int64_t start_ns = 0, end_ns = 0;
-    int64_t id = 0;  // what find() returns; not negative
+    int64_t id = 0;  // what find() returns
   };
 
   // Calls inside of one with the same number are part of it, and are not kept.
@@ -29,7 +28,7 @@ class CallTable {
   const std::vector<int64_t>& processes() const { return processes_; }
 
   // The call with this number that launched what a GPU began at `start_ns`: of several the last
-  // that had begun by then. kNoCall if the process has none.
+  // that had begun by then. 0 or nullptr if the process has none.
   int64_t find(int64_t process, int64_t correlation, int64_t start_ns) const;
   const Call* call(int64_t process, int64_t correlation, int64_t start_ns) const;
 

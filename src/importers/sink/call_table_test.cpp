@@ -31,8 +31,8 @@ TEST(CallTable, KeepsProcessesApart) {
   const CallTable table = table_of({{100, 1, 0, 5, 10}, {200, 1, 0, 5, 20}});
   EXPECT_EQ(table.find(100, 1, 9), 10);
   EXPECT_EQ(table.find(200, 1, 9), 20);
-  EXPECT_EQ(table.find(300, 1, 9), CallTable::kNoCall);
-  EXPECT_EQ(table.find(100, 2, 9), CallTable::kNoCall);
+  EXPECT_EQ(table.find(300, 1, 9), 0);
+  EXPECT_EQ(table.find(100, 2, 9), 0);
 }
 
 // hipLaunchKernel within hipExtModuleLaunchKernel; and a number that begins again in a second run.
@@ -51,15 +51,15 @@ TEST(CallTable, ManyNumbersOfManyProcesses) {
   };
   Calls calls;
   for (int64_t i = 0; i < 5000; ++i) {
-    calls.push_back({below(3) - 1, below(1000) << 32, i * 10, i * 10 + 5, i});
+    calls.push_back({below(3) - 1, below(1000) << 32, i * 10, i * 10 + 5, i + 1});
   }
   const CallTable table = table_of(calls);
   for (int i = 0; i < 2000; ++i) {
     const int64_t process = below(4) - 1, correlation = below(1100) << 32, start_ns = below(60'000);
-    int64_t expected = CallTable::kNoCall;
+    int64_t expected = 0;
     for (const CallTable::Call& call : calls) {
       if (call.process != process || call.correlation != correlation) continue;
-      if (expected == CallTable::kNoCall || call.start_ns <= start_ns) expected = call.id;
+      if (expected == 0 || call.start_ns <= start_ns) expected = call.id;
     }
     ASSERT_EQ(table.find(process, correlation, start_ns), expected);
   }

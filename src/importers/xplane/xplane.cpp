@@ -279,8 +279,7 @@ void SpaceReader::operation(const XPlane& plane, const XLine& line, const XEvent
   if (launch.op_class == store::OpClass::kKernel) op.name = name;
   launch.name = op.name;
   launch.op = sink_.op(op);
-  const int64_t call = calls_.find(process_, stats.correlation, op.start_ns);
-  if (call != CallTable::kNoCall) launch.api = call;
+  launch.api = calls_.find(process_, stats.correlation, op.start_ns);
   launch.process = process_;
   const auto number = [](std::string_view value) { return parse_int(value).value_or(-1); };
   if (stats.has_copy) launch.bytes = number(detail(stats.copy, "size"));
