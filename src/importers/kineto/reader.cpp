@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/possible_span.h"
+#include "importers/input/copy_type.h"
 #include "importers/input/decimal.h"
 #include "importers/kineto/args.h"
 
@@ -28,22 +29,9 @@ std::string_view domain_of(Category category) {
   }
 }
 
-// "HtoD" of the argument "kind", or of a name like "Memcpy HtoD (Pinned -> Device)".
-std::string_view copy_type(std::string_view kind, std::string_view name) {
-  if (kind.empty()) {
-    const size_t begin = name.find(' ');
-    if (begin != name.npos) kind = name.substr(begin + 1, 4);
-  }
-  if (kind == "HtoD") return "CopyHostToDevice";
-  if (kind == "DtoH") return "CopyDeviceToHost";
-  if (kind == "DtoD" || kind == "PtoP") return "CopyDeviceToDevice";
-  if (kind == "HtoH") return "CopyHostToHost";
-  return "Copy";
-}
-
 std::string_view op_type(Category category, const LaunchArgs* args, std::string_view name) {
   const std::string_view kind = args == nullptr ? std::string_view() : args->kind;
-  if (category == Category::kMemcpy) return copy_type(kind, name);
+  if (category == Category::kMemcpy) return copy_type(kind.empty() ? name : kind);
   if (category == Category::kMemset) return "FillBuffer";
   return kind == "Dispatch Task" ? "Task" : "KernelExecution";
 }

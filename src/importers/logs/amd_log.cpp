@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "importers/importer.h"
+#include "importers/input/copy_type.h"
 #include "importers/input/decimal.h"
 #include "importers/logs/log_line.h"
 
@@ -242,16 +243,12 @@ void Reader::barrier(const LogLine& line) {
 
 // The direction stands in the arguments of the call that the copy is made for.
 void Reader::copy(const LogLine& line) {
-  static constexpr std::pair<std::string_view, const char*> kKinds[] = {
-      {"hipMemcpyHostToDevice", "CopyHostToDevice"},
-      {"hipMemcpyDeviceToHost", "CopyDeviceToHost"},
-      {"hipMemcpyDeviceToDevice", "CopyDeviceToDevice"},
-      {"hipMemcpyHostToHost", "CopyHostToHost"}};
-  const char* type = "Copy";
+  std::string_view type = "Copy";
   for (const OpenCall& call : thread(line).calls) {
-    for (const auto& [kind, name] : kKinds) {
-      if (call.arguments.find(kind) != std::string::npos) type = name;
-    }
+    const size_t kind = call.arguments.find("hipMemcpy");
+    if (kind == std::string::npos) continue;
+    const std::string_view said = copy_type(std::string_view(call.arguments).substr(kind));
+    if (said != "Copy") type = said;
   }
   Op op;
   op.queue = -1;  // an engine of its own, which the log does not name

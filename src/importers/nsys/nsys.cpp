@@ -3,12 +3,14 @@
 // of StringIds. Times count from the session's start.
 #include <fmt/format.h>
 
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/strings.h"
 #include "importers/importer.h"
+#include "importers/input/copy_type.h"
 #include "importers/sink/call_table.h"
 #include "store/database.h"
 #include "store/input_file.h"
@@ -38,32 +40,12 @@ Sure sniff(const Head& head) {
 int64_t pid_of(int64_t global) { return (global >> 24) & 0xffffff; }
 int64_t tid_of(int64_t global) { return global & 0xffffff; }
 
-// Kinds of copies, as CUPTI numbers them; A is an array, which is in device memory. Those after 10
-// are migrations of managed memory.
+// Types of copies by CUPTI's number of their kind. What is from or to an array is in device memory,
+// and those after copies between peers are migrations of managed memory.
 constexpr int64_t kPeerToPeer = 10;
-const char* copy_type(int64_t kind) {
-  switch (kind) {
-    case 1:
-    case 3:
-    case 11:
-      return "CopyHostToDevice";
-    case 2:
-    case 4:
-    case 12:
-      return "CopyDeviceToHost";
-    case 5:
-    case 6:
-    case 7:
-    case 8:
-    case kPeerToPeer:
-    case 13:
-      return "CopyDeviceToDevice";
-    case 9:
-      return "CopyHostToHost";
-    default:
-      return "Copy";
-  }
-}
+constexpr std::string_view kCopyTypes[] = {"Copy",     kToDevice,  kToHost,    kToDevice,  kToHost,
+                                           kInDevices, kInDevices, kInDevices, kInDevices, kInHost,
+                                           kInDevices, kToDevice,  kToHost,    kInDevices};
 
 // "cudaLaunchKernel_v7000" is cudaLaunchKernel of that version's interface; the _v2 of a function
 // of the driver is part of its name.
@@ -325,7 +307,8 @@ Status Reader::copies() {
   return work("CUPTI_ACTIVITY_KIND_MEMCPY", {"copyKind", "bytes"}, "copy",
               [&](const Row& row, Op& op, Launch& facts) {
                 const int64_t kind = row.integer_or(6, 0);
-                op.type = sink_.name(copy_type(kind));
+                const bool is_known = kind >= 0 && kind < std::ssize(kCopyTypes);
+                op.type = sink_.name(kCopyTypes[is_known ? kind : 0]);
                 if (kind == kPeerToPeer) op.name = sink_.name("Memcpy PtoP");
                 facts.op_class = store::OpClass::kCopy;
                 facts.bytes = row.integer_or(7, -1);

@@ -84,7 +84,7 @@ std::string_view PerfettoRows::type_of(Kind kind, const PerfettoOpFacts& facts,
   }
   if (kind == Kind::kKernel) return "KernelExecution";
   if (kind == Kind::kCopy || name.find("MEMORY_COPY") != name.npos) {
-    return store::moves_memory(store::class_of_type(name)) ? name : copy_type(name);
+    return store::moves_memory(store::class_of_type(name)) ? name : memory_op_type(name);
   }
   return name;
 }

@@ -338,7 +338,7 @@ Status RecordingReader::copies() {
         op.gpu = to.gpu ? to.number : agents_[row.integer(4)].number;
         const auto queue = queues_.find(row.integer_or(6, -1));
         op.queue = queue == queues_.end() ? row.integer_or(6, -1) : queue->second;
-        op.type = sink_.name(copy_type(string(row.integer(2))));
+        op.type = sink_.name(memory_op_type(string(row.integer(2))));
         Launch facts;
         facts.op_class = store::OpClass::kCopy;
         if (row.integer(7) == 0) facts.bytes = row.integer(5);

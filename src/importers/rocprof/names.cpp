@@ -1,18 +1,12 @@
 #include "importers/rocprof/names.h"
 
 #include "base/strings.h"
+#include "importers/input/copy_type.h"
 
 namespace sonde::importers {
 
-std::string_view copy_type(std::string_view direction) {
-  const auto says = [&](std::string_view word) {
-    return direction.find(word) != std::string_view::npos;
-  };
-  if (says("HOST_TO_DEVICE")) return "CopyHostToDevice";
-  if (says("DEVICE_TO_HOST")) return "CopyDeviceToHost";
-  if (says("DEVICE_TO_DEVICE")) return "CopyDeviceToDevice";
-  if (says("HOST_TO_HOST")) return "CopyHostToHost";
-  return direction.substr(0, 4) == "Copy" || direction.substr(0, 4) == "Fill" ? direction : "Copy";
+std::string_view memory_op_type(std::string_view name) {
+  return starts_with_any(name, {"Copy", "Fill"}) ? name : copy_type(name);
 }
 
 std::string_view domain_of_kind(std::string_view kind) {
@@ -30,7 +24,7 @@ bool is_marker_kind(std::string_view kind) { return starts_with_any(kind, {"MARK
 
 std::string_view kernel_name(std::string_view symbol) {
   constexpr std::string_view kSuffix = ".kd";
-  if (symbol.size() > kSuffix.size() && symbol.substr(symbol.size() - kSuffix.size()) == kSuffix) {
+  if (symbol.size() > kSuffix.size() && symbol.ends_with(kSuffix)) {
     symbol.remove_suffix(kSuffix.size());
   }
   return symbol;

@@ -8,8 +8,9 @@
 
 namespace sonde::importers {
 
-// "MEMORY_COPY_HOST_TO_DEVICE", "HOST_TO_DEVICE" -> "CopyHostToDevice"; "Copy" for others.
-std::string_view copy_type(std::string_view direction);
+// "MEMORY_COPY_HOST_TO_DEVICE", "HOST_TO_DEVICE" -> "CopyHostToDevice"; "CopyDeviceToHost2D" and
+// "FillBuffer" stay; "Copy" for others.
+std::string_view memory_op_type(std::string_view name);
 // "HIP_RUNTIME_API_EXT" -> "hip", "MARKER_CORE_API" -> "roctx"; "" where the words say no API.
 std::string_view domain_of_kind(std::string_view kind);
 bool is_marker_kind(std::string_view kind);

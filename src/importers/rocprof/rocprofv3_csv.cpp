@@ -324,7 +324,7 @@ void SetReader::counter(CsvTable& table) {
 void SetReader::copy(CsvTable& table) {
   Op op;
   if (!times(table, op.start_ns, op.end_ns)) return;
-  const std::string_view type = copy_type(table.text("Direction"));
+  const std::string_view type = memory_op_type(table.text("Direction"));
   const bool to_host = type == "CopyDeviceToHost";
   const std::string_view agent = table.text(to_host ? "Source_Agent_Id" : "Destination_Agent_Id");
   op.gpu = gpu(agent);

@@ -420,7 +420,7 @@ void ProcessReader::copy(element record) {
   const int64_t to = gpu(number(record, "dst_agent_id/handle"));
   op.gpu = to >= 0 ? to : gpu(number(record, "src_agent_id/handle"));
   op.queue = -1;  // a copy engine, which the record does not name
-  op.type = sink_.name(copy_type(direction));
+  op.type = sink_.name(memory_op_type(direction));
   Launch launch;
   launch.op = sink_.op(op);
   launch.process = process_;

@@ -119,7 +119,7 @@ int64_t RocprofRows::operation(const RocprofRecord& record, std::string_view pla
   const bool barrier = name == kBarrier;
   op.gpu = record.integer_or("dev-id", 0);
   op.queue = record.integer_or("queue-id", 0);
-  op.type = sink_.name(moves ? copy_type(name) : barrier ? "Barrier" : "KernelExecution");
+  op.type = sink_.name(moves ? memory_op_type(name) : barrier ? "Barrier" : "KernelExecution");
   if (!moves && !barrier) op.name = sink_.name(name);
   Launch launch;
   launch.op = sink_.op(op);

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "base/strings.h"
 #include "importers/importer.h"
+#include "importers/input/copy_type.h"
 #include "importers/input/proto_reader.h"
 #include "importers/sink/call_table.h"
 #include "importers/xplane/space.h"
@@ -56,16 +57,6 @@ void take_axes(std::string_view text, int64_t (&axes)[3]) {
   const auto parts = split(text, ',');
   if (parts.size() != 3) return;
   for (size_t i = 0; i < 3; ++i) axes[i] = parse_int(parts[i]).value_or(-1);
-}
-
-std::string_view type_of_copy(std::string_view name, std::string_view line) {
-  const auto says = [&](std::string_view word) {
-    return name.find(word) != name.npos || line.find(word) != line.npos;
-  };
-  if (says("H2D") || says("HtoD") || says("HostToDevice")) return "CopyHostToDevice";
-  if (says("D2H") || says("DtoH") || says("DeviceToHost")) return "CopyDeviceToHost";
-  if (says("D2D") || says("DtoD") || says("DeviceToDevice")) return "CopyDeviceToDevice";
-  return "Copy";
 }
 
 // The stats of an event: as JSON, and those that say what an operation is.
@@ -273,7 +264,7 @@ void SpaceReader::operation(const XPlane& plane, const XLine& line, const XEvent
   launch.op_class = stats.has_copy   ? store::OpClass::kCopy
                     : stats.has_fill ? store::OpClass::kFill
                                      : store::OpClass::kKernel;
-  op.type = sink_.name(stats.has_copy   ? type_of_copy(text, line.name)
+  op.type = sink_.name(stats.has_copy   ? copy_type(line.name + " " + std::string(text))
                        : stats.has_fill ? "FillBuffer"
                                         : "KernelExecution");
   if (launch.op_class == store::OpClass::kKernel) op.name = name;
