@@ -19,28 +19,6 @@ using simdjson::error_code;
 constexpr int kMicroseconds = 3;    // powers of ten above a nanosecond
 constexpr size_t kLongestKey = 16;  // of the arguments that are looked at
 
-struct NamedCategory {
-  std::string_view text;
-  Category category;
-};
-constexpr NamedCategory kCategories[] = {
-    {"cpu_op", Category::kCpuOp},
-    {"python_function", Category::kPython},
-    {"kernel", Category::kKernel},
-    {"cuda_runtime", Category::kRuntime},
-    {"cuda_driver", Category::kRuntime},
-    {"gpu_memcpy", Category::kMemcpy},
-    {"gpu_memset", Category::kMemset},
-    {"gpu_op", Category::kGpuOp},
-    {"user_annotation", Category::kAnnotation},
-    {"gpu_user_annotation", Category::kGpuAnnotation},
-    {"Kernel", Category::kKernel},
-    {"Memcpy", Category::kMemcpy},
-    {"Memset", Category::kMemset},
-    {"Runtime", Category::kRuntime},
-    {"Operator", Category::kCpuOp},
-};
-
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // A number or word as it stands in the text, without the blanks after it.
@@ -56,14 +34,13 @@ int64_t integer_of(std::string_view token) {
   return decimal_to_int(token, 0).value_or(LaunchArgs::kNone);
 }
 
-}  // namespace
-
-Category category_of(std::string_view text) {
-  for (const NamedCategory& named : kCategories) {
-    if (named.text == text) return named.category;
-  }
-  return Category::kOther;
+uint8_t spelling_of(std::string_view category) {
+  uint8_t spelling = 0;
+  while (spelling < kNoName && kCategories[spelling].text != category) ++spelling;
+  return spelling;
 }
+
+}  // namespace
 
 struct EventParser::Impl {
   explicit Impl(const Wants& wanted) : wants(wanted) {}
@@ -278,7 +255,8 @@ error_code EventParser::Impl::parse_field(od::field& field, Event& event, uint32
       if (!is("cat")) return simdjson::SUCCESS;
       once(4);
       if (const error_code error = text_of(value, event.category_text)) return error;
-      event.category = category_of(event.category_text);
+      event.spelling = spelling_of(event.category_text);
+      event.category = kCategories[event.spelling].category;
       return simdjson::SUCCESS;
     case 'n':
       if (!is("name")) return simdjson::SUCCESS;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,29 @@ enum class Category : uint8_t {
   kAnnotation,
   kGpuAnnotation,
 };
-Category category_of(std::string_view text);
+struct NamedCategory {
+  std::string_view text;
+  Category category;
+};
+constexpr NamedCategory kCategories[] = {
+    {"cpu_op", Category::kCpuOp},
+    {"python_function", Category::kPython},
+    {"kernel", Category::kKernel},
+    {"cuda_runtime", Category::kRuntime},
+    {"cuda_driver", Category::kRuntime},
+    {"gpu_memcpy", Category::kMemcpy},
+    {"gpu_memset", Category::kMemset},
+    {"gpu_op", Category::kGpuOp},
+    {"user_annotation", Category::kAnnotation},
+    {"gpu_user_annotation", Category::kGpuAnnotation},
+    {"Kernel", Category::kKernel},
+    {"Memcpy", Category::kMemcpy},
+    {"Memset", Category::kMemset},
+    {"Runtime", Category::kRuntime},
+    {"Operator", Category::kCpuOp},
+    {"", Category::kOther},  // all others
+};
+constexpr uint8_t kNoName = std::size(kCategories) - 1;
 inline bool is_gpu_op(Category category) {
   return category >= Category::kKernel && category <= Category::kGpuOp;
 }
@@ -55,6 +78,7 @@ struct Event {
   int32_t launch = -1;      // index into EventBatch::launches
   char phase = 0;           // 0 = missing
   Category category = Category::kOther;
+  uint8_t spelling = kNoName;  // of the category, index into kCategories
   bool has_tid = false, has_ts = false, has_dur = false;
 };
 

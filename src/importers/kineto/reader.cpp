@@ -1,5 +1,7 @@
 #include "importers/kineto/reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -14,7 +16,6 @@ namespace {
 
 // Numbers for pids and tids that are texts ("Spans", ""): no operating system gives such ones.
 constexpr int64_t kFirstTextNumber = -1000;
-constexpr size_t kCategories = 10;
 
 std::string_view domain_of(Category category) {
   switch (category) {
@@ -98,10 +99,8 @@ void KinetoReader::take(const EventBatch& batch) {
 
 void KinetoReader::count(const Event& event) {
   const auto phase = static_cast<unsigned char>(event.phase);
-  const auto category = static_cast<size_t>(event.category);
-  const bool one_spelling = event.category >= Category::kCpuOp;
-  if (phase < 128 && one_spelling && event.category_text[0] >= 'a') {
-    ++counts_[phase][category];
+  if (phase > 0 && phase < kPhases && event.spelling != kNoName) {
+    ++counts_[phase][event.spelling];
     return;
   }
   std::string kind(1, phase == 0 ? '-' : event.phase);
@@ -138,13 +137,10 @@ int64_t KinetoReader::process_of(int64_t pid) {
 }
 
 Name KinetoReader::category_name(const Event& event) {
-  const auto category = static_cast<size_t>(event.category);
-  const bool one_spelling = event.category >= Category::kCpuOp;
-  if (!one_spelling || event.category_text[0] < 'a') return sink_.name(event.category_text);
-  if (category_names_[category] == 0) {
-    category_names_[category] = sink_.name(event.category_text);
-  }
-  return category_names_[category];
+  if (event.spelling == kNoName) return sink_.name(event.category_text);
+  Name& name = category_names_[event.spelling];
+  if (name == 0) name = sink_.name(event.category_text);
+  return name;
 }
 
 Api KinetoReader::row_of(const Event& event) {
@@ -404,15 +400,11 @@ void KinetoReader::finish(Frame frame) {
                                      : known->second.name + " " + known->second.labels;
       },
       tally_);
-  for (size_t phase = 0; phase < 128; ++phase) {
-    for (size_t category = 0; category < kCategories; ++category) {
-      if (counts_[phase][category] == 0) continue;
-      for (const std::string_view text :
-           {"cpu_op", "python_function", "user_annotation", "gpu_user_annotation"}) {
-        if (category_of(text) != static_cast<Category>(category)) continue;
-        tally_.count(std::string(1, static_cast<char>(phase)) + "/" + std::string(text),
-                     counts_[phase][category]);
-      }
+  for (size_t phase = 0; phase < kPhases; ++phase) {
+    for (size_t i = 0; i < kNoName; ++i) {
+      if (counts_[phase][i] == 0) continue;
+      tally_.count(fmt::format("{}/{}", static_cast<char>(phase), kCategories[i].text),
+                   counts_[phase][i]);
     }
   }
   if (frame.broken) {

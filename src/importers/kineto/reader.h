@@ -83,9 +83,10 @@ class KinetoReader {
   std::unordered_map<int64_t, int64_t> process_of_pid_;
   std::map<int64_t, Facts> facts_;                              // by pid
   std::map<std::string, int64_t, std::less<>> number_of_text_;  // pids and tids that are texts
-  Name category_names_[10] = {};
+  Name category_names_[kNoName] = {};
   Name torch_ = 0, python_name_ = 0;
-  uint64_t counts_[128][10] = {};  // by phase and category, where the category has one spelling
+  static constexpr size_t kPhases = 128;
+  uint64_t counts_[kPhases][kNoName] = {};  // where the category is in kCategories
   int64_t last_pid_ = INT64_MIN, last_process_ = 0;
   int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
 };
