@@ -26,14 +26,18 @@ struct Writer {
   simdjson::dom::parser& parser;
 
   std::string_view name_of(std::string_view annotation) {
-    ProtoReader reader(annotation);
-    while (reader.next()) {
-      if (reader.field() == kName) return reader.bytes();
-      if (reader.field() == kNameIid) {
-        return pool.at(sequence.text(PerfettoSequence::kAnnotationName, reader.number()));
-      }
-    }
-    return {};
+    return text_at(annotation, kName, kNameIid, PerfettoSequence::kAnnotationName);
+  }
+  std::string_view text_of(std::string_view annotation) {
+    return text_at(annotation, kText, kTextIid, PerfettoSequence::kStringValue);
+  }
+  // A text that stands in one of two fields, in the other as a number.
+  std::string_view text_at(std::string_view annotation, uint32_t field, uint32_t iid_field,
+                           PerfettoSequence::Kind kind) {
+    std::string_view text;
+    std::optional<uint64_t> iid;
+    read_fields(annotation, ProtoField{field, text}, ProtoField{iid_field, iid});
+    return iid ? pool.at(sequence.text(kind, *iid)) : text;
   }
 
   void real(std::string& out, double value) {
@@ -189,19 +193,22 @@ void take_fact(PerfettoOpFacts& facts, std::string_view name, std::string_view t
   facts.has_device |= name == "device";
   facts.has_stream |= name == "stream";
   if (text.front() == '-') number = -number;
-  if (name.size() == 6 && name.substr(0, 5) == "grid_" && name[5] >= 'x' && name[5] <= 'z') {
-    facts.grid[name[5] - 'x'] = number;
+  if (const int axis = axis_in(name, "grid_"); axis >= 0) {
+    facts.grid[axis] = number;
     facts.grid_in_groups = true;
   }
-  if (name.size() == 7 && name.substr(0, 6) == "group_" && name[6] >= 'x' && name[6] <= 'z') {
-    facts.group[name[6] - 'x'] = number;
-  }
+  if (const int axis = axis_in(name, "group_"); axis >= 0) facts.group[axis] = number;
   for (const Number& known : kNumbers) {
     if (name == known.name) facts.*known.member = number;
   }
 }
 
 }  // namespace
+
+int axis_in(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || name.size() != prefix.size() + 1) return -1;
+  return name.back() >= 'x' && name.back() <= 'z' ? name.back() - 'x' : -1;
+}
 
 PerfettoArgs::PerfettoArgs() : parser_(std::make_unique<simdjson::dom::parser>()) {}
 PerfettoArgs::~PerfettoArgs() = default;
@@ -228,40 +235,22 @@ void PerfettoArgs::add(PerfettoSequence& sequence, const TextPool& pool,
     as_pairs_ = true;
     return;
   }
-  if (as_pairs_) return add_pair(sequence, pool, name, annotation);
+  if (as_pairs_) {
+    std::optional<int64_t> number;
+    read_fields(annotation, ProtoField{kSigned, number});
+    pairs_ +=
+        fmt::format("{}{} = {}", pairs_.empty() ? "" : " | ", name,
+                    number ? std::to_string(*number) : std::string(writer.text_of(annotation)));
+    return;
+  }
   text += count_++ == 0 ? '{' : ',';
   writer.quoted(text, name);
   text += ':';
   const size_t begin = text.size();
   writer.value(text, annotation, 0);
   take_fact(facts, name, std::string_view(text).substr(begin));
-  if (name != "args" && name != "mangled_name") return;
-  ProtoReader reader(annotation);
-  while (reader.next()) {
-    if (reader.field() == kText && name == "mangled_name") {
-      facts.mangled_name = valid_utf8(reader.bytes());
-      return;
-    }
-    if (reader.field() == kText) only_text_ = valid_utf8(reader.bytes());
-    if (reader.field() == kTextIid) {
-      only_text_ = pool.at(sequence.text(PerfettoSequence::kStringValue, reader.number()));
-    }
-  }
-}
-
-void PerfettoArgs::add_pair(PerfettoSequence& sequence, const TextPool& pool, std::string_view name,
-                            std::string_view annotation) {
-  if (!pairs_.empty()) pairs_ += " | ";
-  pairs_ += name;
-  pairs_ += " = ";
-  ProtoReader reader(annotation);
-  while (reader.next()) {
-    if (reader.field() == kSigned) pairs_ += std::to_string(reader.integer());
-    if (reader.field() == kText) pairs_ += valid_utf8(reader.bytes());
-    if (reader.field() == kTextIid) {
-      pairs_ += pool.at(sequence.text(PerfettoSequence::kStringValue, reader.number()));
-    }
-  }
+  if (name == "args") only_text_ = valid_utf8(writer.text_of(annotation));
+  if (name == "mangled_name") facts.mangled_name = valid_utf8(writer.text_of(annotation));
 }
 
 void PerfettoArgs::finish() {

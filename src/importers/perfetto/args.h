@@ -26,6 +26,9 @@ struct PerfettoOpFacts {
   std::string mangled_name;  // of a kernel, as Sonde writes it
 };
 
+// 0 for "grid_x", 1 for "grid_y", 2 for "grid_z" with the prefix "grid_"; -1 for other names.
+int axis_in(std::string_view name, std::string_view prefix);
+
 struct PerfettoArgs {
   PerfettoArgs();
   ~PerfettoArgs();
@@ -38,9 +41,6 @@ struct PerfettoArgs {
   void finish();
 
  private:
-  void add_pair(PerfettoSequence& sequence, const TextPool& pool, std::string_view name,
-                std::string_view annotation);
-
   std::string only_text_;  // of "args"
   bool as_pairs_ = false;  // as Sonde marks them: "name = value | name = value"
   std::string pairs_;

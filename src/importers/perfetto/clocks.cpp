@@ -32,7 +32,7 @@ void PerfettoClocks::snapshot(uint32_t sequence, std::string_view message) {
                 ProtoField{3, scale.incremental}, ProtoField{4, unit_ns});
     if (unit_ns != 0) scale.unit_ns = unit_ns;
     const Id key = id(sequence, clock);
-    made[key].ns = scale.now_ns = wrapping_multiply(value, scale.unit_ns);
+    made[key] = scale.now_ns = wrapping_multiply(value, scale.unit_ns);
     scales_[key] = scale;
   }
   if (trace_clock_ == 0) trace_clock_ = kPerfettoBoottime;
@@ -50,11 +50,11 @@ std::optional<int64_t> PerfettoClocks::offset(Id from, int64_t at_ns, int depth)
     const auto own = snapshot.find(from);
     if (own == snapshot.end()) continue;
     if (const auto other = snapshot.find(wanted); other != snapshot.end()) {
-      return wrapping_subtract(other->second.ns, own->second.ns);
+      return wrapping_subtract(other->second, own->second);
     }
-    for (const auto& [next, reading] : snapshot) {
+    for (const auto& [next, ns] : snapshot) {
       if (next == from) continue;
-      const int64_t step = wrapping_subtract(reading.ns, own->second.ns);
+      const int64_t step = wrapping_subtract(ns, own->second);
       if (const auto rest = offset(next, wrapping_add(at_ns, step), depth + 1)) {
         return wrapping_add(step, *rest);
       }
@@ -89,7 +89,7 @@ std::optional<std::pair<int64_t, int64_t>> PerfettoClocks::reading(uint64_t cloc
     const auto own = snapshot.find({0, trace_clock_});
     const auto other = snapshot.find({0, clock});
     if (own != snapshot.end() && other != snapshot.end()) {
-      return std::pair(other->second.ns, own->second.ns);
+      return std::pair(other->second, own->second);
     }
   }
   return std::nullopt;

@@ -38,10 +38,7 @@ class PerfettoClocks {
   static std::string name(uint64_t clock);
 
  private:
-  struct Reading {
-    int64_t ns = 0;
-  };
-  using Snapshot = std::map<Id, Reading>;
+  using Snapshot = std::map<Id, int64_t>;  // ns
   struct Scale {
     bool incremental = false;
     int64_t unit_ns = 1;

@@ -90,6 +90,16 @@ struct PerfettoModel {
   std::vector<PerfettoStage> stages;
   std::map<int64_t, PerfettoGpu> gpus;   // by place in GpuInfo
   std::map<int64_t, uint64_t> backends;  // Perfetto's API number by GPU
+
+  // Nothing in them where nothing is said.
+  PerfettoDetail detail_of(const PerfettoEvent& event) const {
+    return event.detail == kNoDetail ? PerfettoDetail() : details[event.detail];
+  }
+  const PerfettoOpFacts& facts_of(const PerfettoEvent& event) const {
+    static const PerfettoOpFacts kNone;
+    const uint32_t place = detail_of(event).facts;
+    return place == kNoDetail ? kNone : facts[place];
+  }
 };
 
 // What a category says of its slices.

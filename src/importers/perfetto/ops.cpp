@@ -109,11 +109,7 @@ void PerfettoRows::place_op(const PerfettoOpFacts& facts, std::string_view track
 void PerfettoRows::slice_op(size_t index) {
   const SliceOp& one = slice_ops_[index];
   const PerfettoEvent& event = model_.events[one.slice.event];
-  const PerfettoOpFacts unknown;
-  const PerfettoDetail* detail =
-      event.detail == kNoDetail ? nullptr : &model_.details[event.detail];
-  const bool has_facts = detail != nullptr && detail->facts != kNoDetail;
-  const PerfettoOpFacts& facts = has_facts ? model_.facts[detail->facts] : unknown;
+  const PerfettoOpFacts& facts = model_.facts_of(event);
   const std::string_view title = text(event.name);
   const Kind kind = perfetto_category(text(event.category)).kind;
   const std::string_view type = type_of(kind, facts, title);
@@ -128,7 +124,7 @@ void PerfettoRows::slice_op(size_t index) {
   if (by_type == store::OpClass::kKernel && title != type) {
     op.name = facts.mangled_name.empty() ? name(event.name) : sink_.name(facts.mangled_name);
   }
-  if (detail != nullptr && !sondes_own) op.args = arguments(*detail);
+  if (!sondes_own) op.args = arguments(model_.detail_of(event));
   Launch launch;
   launch.op = sink_.op(op);
   if (const auto api = api_of_op_.find(index); api != api_of_op_.end()) launch.api = api->second;

@@ -134,21 +134,18 @@ void PerfettoReader::launch_argument(std::string_view message, PerfettoSequence&
         break;
     }
   }
-  if (name == "device") {
-    stage.device = number;
-  } else if (name == "stream") {
-    stage.queue = number;
-  } else if (name == "bytes") {
-    stage.bytes = number;
-  } else if (name == "status") {
-    stage.status = number;
-  } else if (name == "group_segment_bytes") {
-    stage.group_segment_bytes = number;
-  } else if (name == "private_segment_bytes") {
-    stage.private_segment_bytes = number;
-  } else if (starts_with_any(name, {"work_items_"}) && name.size() == 12 && name[11] >= 'x' &&
-             name[11] <= 'z') {
-    stage.items[name[11] - 'x'] = number;
+  static constexpr std::pair<std::string_view, int64_t PerfettoStage::*> kMembers[] = {
+      {"device", &PerfettoStage::device},
+      {"stream", &PerfettoStage::queue},
+      {"bytes", &PerfettoStage::bytes},
+      {"status", &PerfettoStage::status},
+      {"group_segment_bytes", &PerfettoStage::group_segment_bytes},
+      {"private_segment_bytes", &PerfettoStage::private_segment_bytes}};
+  for (const auto& [known, member] : kMembers) {
+    if (name == known) return void(stage.*member = number);
+  }
+  if (const int axis = axis_in(name, "work_items_"); axis >= 0) {
+    stage.items[axis] = number;
   } else {
     append_member(stage.args, name, value);
   }

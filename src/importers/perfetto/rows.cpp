@@ -1,8 +1,10 @@
 #include "importers/perfetto/rows.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "base/numbered.h"
 #include "base/strings.h"
 
 namespace sonde::importers {
@@ -138,35 +140,28 @@ void PerfettoRows::slices_of(uint32_t track, std::vector<uint32_t> events) {
       tally_.skip("samples of call stacks", path_);
       continue;
     }
-    const PerfettoDetail* detail =
-        event.detail == kNoDetail ? nullptr : &model_.details[event.detail];
-    if (!is_operation(text(event.category), detail)) {
+    if (!is_operation(event)) {
       call(slice, track);
       if (!std::exchange(described, true)) {
         sink_.thread(sink_.process(place.pid), place.tid, text(model_.tracks.at(track).name));
       }
       continue;
     }
-    if (detail != nullptr) {
-      remember_flows(*detail, slice.start_ns, 0, slice_ops_.size(), place);
-    }
+    remember_flows(model_.detail_of(event), slice.start_ns, 0, slice_ops_.size(), place);
     slice_ops_.push_back({slice, track});
   }
 }
 
-bool PerfettoRows::is_operation(std::string_view category, const PerfettoDetail* detail) const {
-  const Kind kind = perfetto_category(category).kind;
+bool PerfettoRows::is_operation(const PerfettoEvent& event) const {
+  const Kind kind = perfetto_category(text(event.category)).kind;
   if (kind != Kind::kKernel && kind != Kind::kCopy && kind != Kind::kOperation) return false;
-  if (!is_sondes_own(category)) return true;
-  if (detail == nullptr || detail->facts == kNoDetail) return false;
-  const PerfettoOpFacts& facts = model_.facts[detail->facts];
-  return facts.has_device && facts.has_stream;
+  const PerfettoOpFacts& facts = model_.facts_of(event);
+  return !is_sondes_own(text(event.category)) || (facts.has_device && facts.has_stream);
 }
 
 void PerfettoRows::call(const PerfettoSlice& slice, uint32_t track) {
   const PerfettoEvent& event = model_.events[slice.event];
-  const PerfettoDetail none;
-  const PerfettoDetail& detail = event.detail == kNoDetail ? none : model_.details[event.detail];
+  const PerfettoDetail detail = model_.detail_of(event);
   const PerfettoTracks::Place place = model_.tracks.place(track);
   const PerfettoCategory category = perfetto_category(text(event.category));
   Api row;
@@ -189,13 +184,13 @@ void PerfettoRows::call(const PerfettoSlice& slice, uint32_t track) {
     sink_.unfinished(api);
     tally_.count("slices without an end");
   }
-  links_of(detail, row, place.pid, api);
+  links_of(event, row, place.pid, api);
   remember_flows(detail, slice.start_ns, api, kNoOp, place);
   tally_.count(slice.start_ns == slice.end_ns ? "moments" : "slices");
 }
 
-void PerfettoRows::links_of(const PerfettoDetail& detail, const Api& row, int64_t pid,
-                            int64_t api) {
+void PerfettoRows::links_of(const PerfettoEvent& event, const Api& row, int64_t pid, int64_t api) {
+  const PerfettoDetail detail = model_.detail_of(event);
   for (uint32_t i = 0; i < detail.stack_size; ++i) {
     // rocpd_stackframe counts from the innermost.
     sink_.stack_frame(api, static_cast<int>(detail.stack_size - 1 - i),
@@ -204,10 +199,8 @@ void PerfettoRows::links_of(const PerfettoDetail& detail, const Api& row, int64_
   for (uint32_t i = 0; i < detail.submit_count; ++i) {
     api_of_stage_.try_emplace(model_.submitted[detail.submits + i], api);
   }
-  if (detail.facts != kNoDetail) {
-    const int64_t correlation = model_.facts[detail.facts].correlation;
-    if (correlation > 0) calls_.add({pid, correlation, row.start_ns, row.end_ns, api});
-  }
+  const int64_t correlation = model_.facts_of(event).correlation;
+  if (correlation > 0) calls_.add({pid, correlation, row.start_ns, row.end_ns, api});
 }
 
 void PerfettoRows::remember_flows(const PerfettoDetail& detail, int64_t time_ns, int64_t api,
@@ -216,13 +209,6 @@ void PerfettoRows::remember_flows(const PerfettoDetail& detail, int64_t time_ns,
     const PerfettoFlow& flow = model_.flows[detail.flows + i];
     flow_ends_.push_back({flow.id, time_ns, flow.ends, api, op, place});
   }
-}
-
-// A flow from a call to an operation is a launch.
-int64_t PerfettoRows::correlation_of(const SliceOp& one) const {
-  const uint32_t detail = model_.events[one.slice.event].detail;
-  const bool has_facts = detail != kNoDetail && model_.details[detail].facts != kNoDetail;
-  return has_facts ? model_.facts[model_.details[detail].facts].correlation : 0;
 }
 
 std::string PerfettoRows::process_label(int64_t pid) const {
@@ -239,17 +225,15 @@ void PerfettoRows::launchers_by_number() {
   std::unordered_map<uint32_t, uint32_t> number_of;
   for (size_t i = 0; i < slice_ops_.size(); ++i) {
     const SliceOp& one = slice_ops_[i];
-    const int64_t correlation = correlation_of(one);
+    const int64_t correlation = model_.facts_of(model_.events[one.slice.event]).correlation;
     if (correlation <= 0) continue;
     const int64_t pid = model_.tracks.place(one.track).pid;
     if (const auto* call = calls_.call(pid, correlation, one.slice.start_ns)) {
       api_of_op_.emplace(i, call->id);
       continue;
     }
-    const auto next = static_cast<uint32_t>(tracks.size());
-    const auto [number, is_new] = number_of.try_emplace(one.track, next);
-    if (is_new) tracks.emplace_back(text(model_.tracks.at(one.track).name));
-    ops.push_back({number->second, correlation, one.slice.start_ns});
+    const std::string_view track = text(model_.tracks.at(one.track).name);
+    ops.push_back({numbered(number_of, tracks, one.track, track), correlation, one.slice.start_ns});
     tracked.push_back(i);
   }
   for (const int64_t pid : calls_.processes()) processes.push_back(process_label(pid));
@@ -259,46 +243,48 @@ void PerfettoRows::launchers_by_number() {
   }
 }
 
+// Of flow_ends_ in order, those with one id.
+template <typename Take>
+void PerfettoRows::each_flow(Take&& take) const {
+  for (size_t begin = 0, end = 0; begin < flow_ends_.size(); begin = end) {
+    while (end < flow_ends_.size() && flow_ends_[end].id == flow_ends_[begin].id) ++end;
+    take(std::span(flow_ends_).subspan(begin, end - begin));
+  }
+}
+
+// A flow from a call to an operation is a launch.
 void PerfettoRows::launchers_by_flow() {
   std::stable_sort(flow_ends_.begin(), flow_ends_.end(), [](const FlowEnd& a, const FlowEnd& b) {
     return a.id != b.id ? a.id < b.id : a.time_ns < b.time_ns;
   });
-  for (size_t begin = 0; begin < flow_ends_.size();) {
-    size_t end = begin;
-    int64_t launcher = 0;
-    for (; end < flow_ends_.size() && flow_ends_[end].id == flow_ends_[begin].id; ++end) {
-      if (launcher == 0) launcher = flow_ends_[end].api;
+  each_flow([&](std::span<const FlowEnd> ends) {
+    const auto launcher =
+        std::find_if(ends.begin(), ends.end(), [](const FlowEnd& end) { return end.api != 0; });
+    if (launcher == ends.end()) return;
+    for (const FlowEnd& end : ends) {
+      if (end.op != kNoOp) api_of_op_.try_emplace(end.op, launcher->api);
     }
-    for (; begin < end; ++begin) {
-      if (flow_ends_[begin].op != kNoOp && launcher != 0) {
-        api_of_op_.try_emplace(flow_ends_[begin].op, launcher);
-      }
-    }
-  }
+  });
 }
 
 // What is left are arrows from slice to slice. launch() passes on those that launch.
 void PerfettoRows::flows() {
-  for (size_t begin = 0; begin < flow_ends_.size();) {
-    size_t end = begin;
-    bool launches = false;
-    for (; end < flow_ends_.size() && flow_ends_[end].id == flow_ends_[begin].id; ++end) {
-      launches |= flow_ends_[end].op != kNoOp;
+  each_flow([&](std::span<const FlowEnd> ends) {
+    for (const FlowEnd& end : ends) {
+      if (end.op != kNoOp) return;
     }
-    if (end - begin < 2 && !launches) tally_.count("flow ids of one slice");
-    for (size_t i = begin; i < end && end - begin > 1 && !launches; ++i) {
-      const FlowEnd& one = flow_ends_[i];
-      const std::string id = std::to_string(one.id);
+    if (ends.size() < 2) return tally_.count("flow ids of one slice");
+    const std::string id = std::to_string(ends.front().id);
+    for (const FlowEnd& end : ends) {
       Flow flow;
       flow.id = id;
-      flow.phase = i == begin ? 's' : one.ends || i + 1 == end ? 'f' : 't';
-      flow.process = sink_.process(one.place.pid);
-      flow.tid = one.place.tid;
-      flow.time_ns = one.time_ns;
+      flow.phase = &end == &ends.front() ? 's' : end.ends || &end == &ends.back() ? 'f' : 't';
+      flow.process = sink_.process(end.place.pid);
+      flow.tid = end.place.tid;
+      flow.time_ns = end.time_ns;
       sink_.flow(flow);
     }
-    begin = end;
-  }
+  });
 }
 
 Status write_perfetto(const PerfettoModel& model, const std::string& path, Sink& sink,

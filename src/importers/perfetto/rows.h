@@ -52,9 +52,9 @@ class PerfettoRows {
   void describe();
   void slices();
   void slices_of(uint32_t track, std::vector<uint32_t> events);
-  bool is_operation(std::string_view category, const PerfettoDetail* detail) const;
+  bool is_operation(const PerfettoEvent& event) const;
   void call(const PerfettoSlice& slice, uint32_t track);
-  void links_of(const PerfettoDetail& detail, const Api& row, int64_t pid, int64_t api);
+  void links_of(const PerfettoEvent& event, const Api& row, int64_t pid, int64_t api);
   void remember_flows(const PerfettoDetail& detail, int64_t time_ns, int64_t api, size_t op,
                       const PerfettoTracks::Place& place);
   void slice_op(size_t index);
@@ -64,10 +64,11 @@ class PerfettoRows {
   void stage(const PerfettoStage& stage);
   void gpus();
   void counters();
+  template <typename Take>
+  void each_flow(Take&& take) const;
   void flows();
   void launchers_by_flow();
   void launchers_by_number();
-  int64_t correlation_of(const SliceOp& one) const;
   std::string process_label(int64_t pid) const;
 
   const PerfettoModel& model_;
