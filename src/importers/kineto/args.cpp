@@ -2,6 +2,8 @@
 
 #include <simdjson.h>
 
+#include "base/strings.h"
+
 namespace sonde::importers {
 
 void each_argument(std::string_view object,
@@ -28,10 +30,7 @@ void each_argument(std::string_view object,
     if (!text.empty() && text.front() == '"') {
       if (value.get_string().get(text) != simdjson::SUCCESS) return;
     } else {
-      while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\r' ||
-                               text.back() == '\t')) {
-        text.remove_suffix(1);
-      }
+      text = trim(text);
     }
     take(key, text);
   }

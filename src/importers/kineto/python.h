@@ -15,7 +15,6 @@ class PythonThreads {
  public:
   // A frame; ids are INT64_MIN where the file has none. The args are copied.
   void add(const Api& row, int64_t id, int64_t parent);
-  bool empty() const { return frames_.empty(); }
   // Passes all frames to the sink. Trees of frames that overlap in time are on threads of their
   // own, numbered -1, -2 ...
   void finish(Sink& sink);

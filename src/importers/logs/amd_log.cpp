@@ -20,12 +20,8 @@ namespace {
 
 Sure sniff(const Head& head) {
   int lines = 0;
-  std::string_view rest = head.bytes;
-  while (!rest.empty() && lines < 3) {
-    const size_t end = rest.find('\n');
-    if (parse_log_line(rest.substr(0, end))) ++lines;
-    if (end == std::string_view::npos) break;
-    rest.remove_prefix(end + 1);
+  for (const std::string_view line : split(head.bytes, '\n')) {
+    if (lines < 3 && parse_log_line(line)) ++lines;
   }
   return lines >= 3 ? Sure::kCertain : lines > 0 ? Sure::kLikely : Sure::kNo;
 }

@@ -28,12 +28,8 @@ bool message_of(std::string_view line, std::string_view& message) {
 
 Sure sniff(const Head& head) {
   std::string_view message;
-  std::string_view rest = head.bytes;
-  while (!rest.empty()) {
-    const size_t end = rest.find('\n');
-    if (message_of(rest.substr(0, end), message)) return Sure::kLikely;
-    if (end == std::string_view::npos) break;
-    rest.remove_prefix(end + 1);
+  for (const std::string_view line : split(head.bytes, '\n')) {
+    if (message_of(line, message)) return Sure::kLikely;
   }
   return Sure::kNo;
 }
@@ -46,9 +42,7 @@ std::string_view function_name(std::string_view message) {
   const size_t blank = before.find_last_of(" *&");
   std::string_view name = blank == std::string_view::npos ? before : before.substr(blank + 1);
   constexpr std::string_view kSuffix = "_impl";
-  if (name.size() > kSuffix.size() && name.substr(name.size() - kSuffix.size()) == kSuffix) {
-    name.remove_suffix(kSuffix.size());
-  }
+  if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
   return name.substr(0, 6) == "miopen" ? name : std::string_view();
 }
 
