@@ -91,8 +91,8 @@ class RpdInput {
   Status rest();
 
   Name name_of(int64_t id) const {
-    const auto found = names_.find(id);
-    return found == names_.end() ? 0 : found->second;
+    const auto found = texts_.find(id);
+    return found == texts_.end() ? 0 : found->second.name;
   }
   // 0 where the file does not say whose it is.
   int64_t process_of(int64_t id) const {
@@ -104,21 +104,21 @@ class RpdInput {
   store::Database& database_;
   Sink& sink_;
   Tally& tally_;
-  std::unordered_map<int64_t, Name> names_;
+  struct Text {
+    Name name = 0;
+    store::OpClass as_type = store::OpClass::kUnknown;
+  };
+  std::unordered_map<int64_t, Text> texts_;
   std::map<int64_t, int64_t> processes_;  // handle by the file's id
   Ids apis_, ops_;
-  struct OpFacts {
-    Name name = 0;
-    store::OpClass op_class = store::OpClass::kUnknown;
-  };
-  std::unordered_map<int64_t, OpFacts> op_facts_;  // by new id
   std::unordered_map<int64_t, uint64_t> streams_;  // by the file's id of the call
   RpdTables tables_;
 };
 
 Status RpdInput::strings() {
-  return each("id, string", "v_string",
-              [&](const Row& row) { names_[row.integer(0)] = sink_.name(row.text(1)); });
+  return each("id, string", "v_string", [&](const Row& row) {
+    texts_[row.integer(0)] = {sink_.name(row.text(1)), store::class_of_type(row.text(1))};
+  });
 }
 
 Status RpdInput::processes() {
@@ -159,10 +159,6 @@ Status RpdInput::apis() {
 }
 
 Status RpdInput::ops() {
-  std::unordered_map<int64_t, store::OpClass> class_of_type;
-  SONDE_TRY(each("id, string", "v_string", [&](const Row& row) {
-    class_of_type[row.integer(0)] = store::class_of_type(row.text(1));
-  }));
   SONDE_TRY(
       each("o.id, o.gpu_id, o.queue_id, o.start_ns, o.end_ns, o.name_id, o.type_id, a.args, "
            "o.sequence_id",
@@ -176,11 +172,7 @@ Status RpdInput::ops() {
              op.type = name_of(row.integer(6));
              op.args = row.text(7);
              op.sequence = row.integer_or(8, 0);
-             const int64_t id = sink_.op(op);
-             ops_.add(row.integer(0), id);
-             const auto type = class_of_type.find(row.integer(6));
-             if (type == class_of_type.end()) return;
-             op_facts_[id] = {op.name, store::class_of_op(type->second, op.name != 0)};
+             ops_.add(row.integer(0), sink_.op(op));
            }));
   ops_.finish();
   return ok_status();
@@ -214,7 +206,7 @@ Status RpdInput::launches() {
   return each(
       "o.id, d.process_id, d.api_id, d.queued_ns, d.submitted_ns, d.bytes, d.grid_x, d.grid_y, "
       "d.grid_z, d.group_x, d.group_y, d.group_z, d.group_segment_bytes, "
-      "d.private_segment_bytes, d.status",
+      "d.private_segment_bytes, d.status, o.name_id, o.type_id",
       "v_op o LEFT JOIN v_op_detail d ON d.op_id = o.id", [&](const Row& row) {
         const auto linked = call_of.find(row.integer(0));
         const int64_t call = linked != call_of.end() ? linked->second : row.integer_or(2, 0);
@@ -222,9 +214,8 @@ Status RpdInput::launches() {
         launch.op = ops_.at(row.integer(0));
         launch.api = apis_.at(call);
         launch.process = row.is_null(1) ? 0 : process_of(row.integer(1));
-        const OpFacts& op = op_facts_[launch.op];
-        launch.name = op.name;
-        launch.op_class = op.op_class;
+        launch.name = name_of(row.integer(15));
+        launch.op_class = store::class_of_op(texts_[row.integer(16)].as_type, launch.name != 0);
         launch.queued_ns = row.integer_or(3, -1);
         launch.submitted_ns = row.integer_or(4, -1);
         launch.bytes = row.integer_or(5, -1);
