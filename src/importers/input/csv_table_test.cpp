@@ -11,48 +11,42 @@ Importer rocprofv3_csv_importer();
 
 namespace {
 
-class CsvTableTest : public ::testing::Test {
- protected:
-  // All rows of a text, the fields of one joined by '|'.
-  std::vector<std::string> rows(std::string_view text) {
-    auto directory = TemporaryDirectory::create();
-    const std::string path = directory->path() + "/t.csv";
-    write_bytes(path, text);
-    auto source = Source::open(path);
-    auto table = CsvTable::open(*source);
-    std::vector<std::string> result;
-    if (!table.ok()) return result;
-    while (true) {
-      auto more = table->next();
-      if (!more.ok() || !*more) break;
-      std::string row;
-      for (size_t i = 0; i < table->fields(); ++i) {
-        if (i != 0) row += '|';
-        row += table->text(i);
-      }
-      result.push_back(row);
+// All rows of a text, the fields of one joined by '|'.
+std::vector<std::string> rows(std::string_view text) {
+  const test::TemporaryDirectory directory;
+  write_bytes(directory / "t.csv", text);
+  Source source = test::value_of(Source::open(directory / "t.csv"));
+  auto table = CsvTable::open(source);
+  std::vector<std::string> result;
+  if (!table.ok()) return result;
+  while (test::value_of(table->next())) {
+    std::string row;
+    for (size_t i = 0; i < table->fields(); ++i) {
+      if (i != 0) row += '|';
+      row += table->text(i);
     }
-    return result;
+    result.push_back(row);
   }
-};
+  return result;
+}
 
-TEST_F(CsvTableTest, QuotesCommasAndLineEnds) {
+TEST(CsvTable, QuotesCommasAndLineEnds) {
   EXPECT_EQ(rows("a,b\n1,2\n\"x,y\",\"say \"\"hi\"\"\"\r\n\n\"two\nlines\",3\n"),
             (std::vector<std::string>{"1|2", "x,y|say \"hi\"", "two\nlines|3"}));
 }
 
-TEST_F(CsvTableTest, QuotesThatAreNotDoubled) {
+TEST(CsvTable, QuotesThatAreNotDoubled) {
   EXPECT_EQ(rows("a,b\n\"operator\"\" and f\"x\"(int)\",5\n"),
             (std::vector<std::string>{"operator\" and f\"x\"(int)|5"}));
 }
 
-TEST_F(CsvTableTest, NoneIsNothing) {
+TEST(CsvTable, NoneIsNothing) {
   EXPECT_EQ(rows("a,b\nNone,x\n"), (std::vector<std::string>{"|x"}));
 }
 
-TEST_F(CsvTableTest, AnEmptyFileHasNoHeader) { EXPECT_TRUE(rows("").empty()); }
+TEST(CsvTable, AnEmptyFileHasNoHeader) { EXPECT_TRUE(rows("").empty()); }
 
-TEST_F(CsvTableTest, HeadersAreFoundByName) {
+TEST(CsvTable, HeadersAreFoundByName) {
   EXPECT_TRUE(has_columns("\"Name\",\"Calls\"\nx", {"Calls", "Name"}));
   EXPECT_FALSE(has_columns("Name,Call\n", {"Calls"}));
 }

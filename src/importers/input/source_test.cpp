@@ -31,15 +31,12 @@ struct ReadBack {
 };
 
 ReadBack read_back(const std::string& bytes) {
-  auto directory = TemporaryDirectory::create();
-  SONDE_CHECK(directory.ok());
-  write_bytes(directory->path() + "/t", bytes);
-  auto source = Source::open(directory->path() + "/t");
-  SONDE_CHECK(source.ok());
-  EXPECT_TRUE(source->compressed());
-  auto text = source->read_all();
-  SONDE_CHECK(text.ok());
-  return {*text, source->broken()};
+  const test::TemporaryDirectory directory;
+  write_bytes(directory / "t", bytes);
+  Source source = test::value_of(Source::open(directory / "t"));
+  EXPECT_TRUE(source.compressed());
+  const std::string text = test::value_of(source.read_all());
+  return {text, source.broken()};
 }
 
 void check(const std::string& text, const std::string& packed) {

@@ -231,22 +231,19 @@ TEST(JsonWindows, CutsBetweenEvents) {
   }
   const std::string json = R"({"a":{"traceEvents":[1]},"s":"traceEvents","traceEvents": [)" +
                            events + R"( ], "base":3})";
-  auto directory = TemporaryDirectory::create();
-  ASSERT_TRUE(directory.ok());
-  write_bytes(directory->path() + "/t", json);
+  const test::TemporaryDirectory directory;
+  write_bytes(directory / "t", json);
   for (const size_t window_bytes : {1u, 63u, 64u, 65u, 1000u, 4096u, 1u << 20}) {
-    auto source = Source::open(directory->path() + "/t");
-    ASSERT_TRUE(source.ok());
-    JsonWindows windows(*source, are_trace_events, window_bytes);
+    Source source = test::value_of(Source::open(directory / "t"));
+    JsonWindows windows(source, are_trace_events, window_bytes);
     std::string seen;
     for (;;) {
-      auto window = windows.next();
-      ASSERT_TRUE(window.ok());
-      if (window->size == 0) break;
-      const std::string_view text = window->text();
+      const JsonWindow window = test::value_of(windows.next());
+      if (window.size == 0) break;
+      const std::string_view text = window.text();
       ASSERT_EQ(text.front(), '[');
       ASSERT_EQ(text.back(), ']');
-      EXPECT_EQ(json.substr(window->file_offset, text.size() - 2), text.substr(1, text.size() - 2));
+      EXPECT_EQ(json.substr(window.file_offset, text.size() - 2), text.substr(1, text.size() - 2));
       seen += (seen.empty() ? "" : ",\n ") + std::string(text.substr(1, text.size() - 2));
     }
     EXPECT_EQ(seen, events) << window_bytes;

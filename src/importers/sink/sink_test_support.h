@@ -1,13 +1,13 @@
 // RecordingSink: keeps what an importer says, for unit tests of importers.
 #pragma once
 
-#include <cstring>
+#include <fstream>
 #include <map>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "base/temporary_directory.h"
+#include "base/test_support.h"
 #include "importers/import.h"
 #include "importers/importer.h"
 
@@ -113,18 +113,14 @@ struct ImportedText {
 };
 
 inline void write_bytes(const std::string& path, std::string_view bytes) {
-  FILE* file = std::fopen(path.c_str(), "wb");
-  SONDE_CHECK(file != nullptr);
-  SONDE_CHECK(std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
-  std::fclose(file);
+  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 inline ImportedText import_text(const Importer& importer, std::string_view bytes,
                                 const std::string& file_name = "trace") {
   ImportedText result;
-  auto directory = TemporaryDirectory::create();
-  SONDE_CHECK(directory.ok());
-  const std::string path = directory->path() + "/" + file_name;
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / file_name;
   write_bytes(path, bytes);
   Found found{&importer};
   result.status = read_into(found, path, result.sink, result.tally);
