@@ -10,21 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace sonde::importers {
+#include "base/varint.h"
 
-// Takes a varint from the beginning of `from`. False if there is no whole one.
-inline bool take_varint(std::string_view& from, uint64_t& value) {
-  value = 0;
-  for (size_t i = 0; i < from.size() && i < 10; ++i) {
-    const auto byte = static_cast<unsigned char>(from[i]);
-    value |= uint64_t{byte & 0x7Fu} << (7 * i);
-    if (byte < 0x80) {
-      from.remove_prefix(i + 1);
-      return true;
-    }
-  }
-  return false;
-}
+namespace sonde::importers {
 
 class ProtoReader {
  public:
