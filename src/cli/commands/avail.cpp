@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/parser.h"
+#include "cli/roots.h"
 #include "cli/settings.h"
 #include "metrics/collect/catalogue.h"
 #include "metrics/definitions.h"
@@ -127,9 +128,7 @@ bool is_category(const std::string& text) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  monitor::Roots roots;
-  roots.proc = arguments.value_or("proc-root", roots.proc);
-  roots.sys = arguments.value_or("sys-root", roots.sys);
+  const monitor::Roots roots = roots_of(arguments);
   std::vector<std::string> patterns = arguments.positionals();
   std::string wanted = arguments.value_or("category", "");
   // "sonde avail counters TCC" is short for --category.

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/counter_choice.h"
+#include "cli/roots.h"
 #include "metrics/collect/catalogue.h"
 #include "monitor/permissions.h"
 #include "monitor/probe.h"
@@ -161,9 +162,7 @@ report::Section recording_section(const monitor::Roots& roots) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  monitor::Roots roots;
-  roots.proc = arguments.value_or("proc-root", roots.proc);
-  roots.sys = arguments.value_or("sys-root", roots.sys);
+  const monitor::Roots roots = roots_of(arguments);
   report::Report report;
   report.name = "doctor";
   report.subject = "this machine";

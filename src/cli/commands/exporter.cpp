@@ -142,13 +142,8 @@ Result<int> push_for_ever(const Arguments& arguments, Metrics& metrics,
 Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(auto options, options_of(arguments));
   SONDE_TRY(check_roots(arguments));
-  watch::WatchOptions watched;
-  watched.roots.proc = arguments.value_or("proc-root", watched.roots.proc);
-  watched.roots.sys = arguments.value_or("sys-root", watched.roots.sys);
-  // A copy of another machine's files says nothing about this one's NVIDIA GPUs.
-  if (arguments.value("sys-root")) watched.nvml.clear();
-  if (const auto library = arguments.value("nvml")) watched.nvml = *library;
-  Metrics metrics(watched, *watch::naming_of(arguments.value_or("names", "omnistat")));
+  Metrics metrics(watch_options(arguments),
+                  *watch::naming_of(arguments.value_or("names", "omnistat")));
   if (arguments.flag("once")) {
     SONDE_TRY(write_stdout(metrics.text()));
     return 0;

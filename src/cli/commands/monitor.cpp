@@ -152,13 +152,8 @@ void sleep_until(int64_t time_ns) {
 Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(const auto plan, plan_of(arguments));
   SONDE_TRY(check_roots(arguments));
-  watch::WatchOptions options;
-  options.roots.proc = arguments.value_or("proc-root", options.roots.proc);
-  options.roots.sys = arguments.value_or("sys-root", options.roots.sys);
+  watch::WatchOptions options = watch_options(arguments);
   options.whole_table = arguments.flag("all") && plan.detail == watch::Detail::kData;
-  // A copy of another machine's files says nothing about this one's NVIDIA GPUs.
-  if (arguments.value("sys-root")) options.nvml.clear();
-  if (const auto library = arguments.value("nvml")) options.nvml = *library;
   const bool plain = std::any_of(std::begin(kPlain), std::end(kPlain),
                                  [&](const char* name) { return arguments.flag(name); });
   if (!plain && can_show_screen()) return show_monitor_screen(options, 1);
