@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/program.h"
 #include "cli/terminal.h"
 #include "fault/code.h"
 #include "fault/collectives.h"
@@ -146,11 +147,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
     ask_launcher_for_waves(options);
     return options;
   }
-  const std::string launcher = record::softgpu_launcher();
-  if (launcher.empty()) {
-    return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
-                      "./dev demo installs what it needs and builds it");
-  }
+  SONDE_ASSIGN(const std::string launcher, softgpu_launcher());
   options.faults.waves = true;
   std::vector<std::string> start = {launcher, "--engine", "isa", "--waves", record::kWavesFile};
   if (checks.memory) start.insert(start.end(), {"--check", "memory"});
@@ -296,13 +293,7 @@ Result<int> run(const Arguments& arguments) {
   }
   SONDE_ASSIGN(const auto options, options_of(arguments));
   const auto outcome = record::run(options);
-  if (!outcome) {
-    // The shell's exit statuses for a command that could not be run.
-    const ErrorCode code = outcome.error().code;
-    if (code != ErrorCode::kNotFound && code != ErrorCode::kUnsupported) return outcome.error();
-    print_error_line(outcome.error().to_line());
-    return code == ErrorCode::kNotFound ? 127 : 126;
-  }
+  if (!outcome) return not_started(outcome.error());
   // A program with wrong memory accesses fails the check.
   const bool passes = outcome->exit_status != 0 || outcome->signal != 0 || outcome->findings == 0;
   record::exit_like(passes ? outcome->exit_status : 1, outcome->signal);

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/counter_choice.h"
+#include "cli/program.h"
 #include "cli/roofs.h"
 #include "cli/terminal.h"
 #include "cli/trace_name.h"
@@ -73,11 +74,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
     options.environment.push_back("SONDE_COUNTERS_DISPATCH=" + text);
   }
   if (!arguments.flag("softgpu")) return options;
-  const std::string launcher = record::softgpu_launcher();
-  if (launcher.empty()) {
-    return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
-                      "./dev demo installs what it needs and builds it");
-  }
+  SONDE_ASSIGN(const std::string launcher, softgpu_launcher());
   options.command.insert(options.command.begin(), {launcher, "--"});
   return options;
 }
@@ -248,19 +245,12 @@ Status run_others(const record::Options& options, const metrics::Plan& plan,
   return ok_status();
 }
 
-// The exit status for a command that was not started, or the error.
-Result<int> not_started(Error error) {
-  if (error.code != ErrorCode::kNotFound && error.code != ErrorCode::kUnsupported) return error;
-  print_error_line(error.to_line());
-  return error.code == ErrorCode::kNotFound ? 127 : 126;
-}
-
 // Program counters alone, in one run without counters.
 Result<int> sample(const Arguments& arguments) {
   SONDE_ASSIGN(record::Options options, options_of(arguments));
   SONDE_TRY(take_pc_samples(arguments, options));
   auto outcome = record::run(options);
-  if (!outcome) return not_started(std::move(outcome).error());
+  if (!outcome) return not_started(outcome.error());
   if (!outcome->path.empty()) {
     say(fmt::format("{}: sonde instructions {} shows the samples", outcome->path, outcome->path));
   }
@@ -275,7 +265,7 @@ Result<int> collect(const Arguments& arguments, const CounterChoice& choice) {
   say_plan(choice, replay);
   auto first =
       replay ? run_with_replay(with_samples, choice.plan) : run_pass(with_samples, choice.plan, 1);
-  if (!first) return not_started(std::move(first).error());
+  if (!first) return not_started(first.error());
   if (first->path.empty()) record::exit_like(first->exit_status, first->signal);
   SONDE_ASSIGN(const store::CountedTrace counted, store::counted_trace(first->path));
   say_counted(counted, 1);

@@ -11,14 +11,15 @@
 #include "cli/common.h"
 #include "cli/finding_names.h"
 #include "cli/period.h"
+#include "cli/program.h"
 #include "cli/program_logs.h"
 #include "cli/record_summary.h"
+#include "cli/roots.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "cli/trace_name.h"
 #include "record/attach.h"
 #include "record/child.h"
-#include "record/launcher.h"
 #include "record/record.h"
 #include "wire/board.h"
 #include "wire/session.h"
@@ -52,17 +53,8 @@ Result<monitor::Settings> metrics_of(const Resolved& resolved) {
   SONDE_ASSIGN(settings.metrics,
                monitor::parse_selection(arguments.value_or("metrics", "default")));
   settings.hz = static_cast<uint32_t>(number_option(arguments, "metrics-hz", "10"));
-  settings.roots.proc = arguments.value_or("proc-root", settings.roots.proc);
-  settings.roots.sys = arguments.value_or("sys-root", settings.roots.sys);
+  settings.roots = roots_of(arguments);
   return settings;
-}
-
-// The software GPU's launcher, installed beside sonde.
-Result<std::string> softgpu_launcher() {
-  std::string launcher = record::softgpu_launcher();
-  if (!launcher.empty()) return launcher;
-  return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
-                    "./dev demo installs what it needs and builds it");
 }
 
 Status choose_period(const Arguments& arguments, record::Options& options) {
@@ -279,14 +271,7 @@ Result<int> run(const Arguments& given) {
     if (ran) logs.append_to(*ran, options.quiet);
     return ran;
   }();
-  if (!outcome) {
-    // The shell's exit statuses for a command that could not be run.
-    const ErrorCode code = outcome.error().code;
-    const bool shell_error = code == ErrorCode::kNotFound || code == ErrorCode::kUnsupported;
-    if (!shell_error) return std::move(outcome).error();
-    print_error_line(outcome.error().to_line());
-    return code == ErrorCode::kNotFound ? 127 : 126;
-  }
+  if (!outcome) return not_started(outcome.error());
   if (!options.quiet || !outcome->kept_session.empty()) print_record_summary(*outcome);
   record::exit_like(outcome->exit_status, outcome->signal);
 }

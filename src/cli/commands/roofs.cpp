@@ -10,10 +10,10 @@
 
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/program.h"
 #include "cli/terminal.h"
 #include "measure/roofs.h"
 #include "record/command.h"
-#include "record/launcher.h"
 
 namespace sonde::cli {
 namespace {
@@ -70,11 +70,7 @@ report::Report report_of(const std::vector<GpuRoofs>& gpus) {
 
 Result<std::vector<std::string>> launcher_of(const Arguments& arguments) {
   if (!arguments.flag("softgpu")) return std::vector<std::string>();
-  const std::string launcher = record::softgpu_launcher();
-  if (launcher.empty()) {
-    return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
-                      "./dev demo installs what it needs and builds it");
-  }
+  SONDE_ASSIGN(const std::string launcher, softgpu_launcher());
   return std::vector<std::string>{launcher, "--"};
 }
 
