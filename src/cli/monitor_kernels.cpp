@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 #include "record/live.h"
-#include "store/database.h"
+#include "store/each_row.h"
 
 namespace sonde::cli {
 
@@ -35,20 +35,15 @@ constexpr const char* kSql =
 
 Result<watch::LiveKernels> read_trace(const std::string& path, int64_t pid, int64_t from_ns) {
   SONDE_ASSIGN(auto trace, store::Database::open(path, store::Database::Mode::kReadOnly));
-  SONDE_ASSIGN(auto statement, trace.prepare(kSql));
-  statement.bind(1, kMostRows);
-  statement.bind(2, from_ns);
-  statement.bind(3, pid);
   watch::LiveKernels live;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, statement.step());
-    if (!more) return live;
-    const watch::LiveKernel kernel = {std::string(statement.text(0)), statement.integer(1),
-                                      statement.integer(2)};
+  const auto take = [&](const store::Statement& rows) {
+    const watch::LiveKernel kernel = {std::string(rows.text(0)), rows.integer(1), rows.integer(2)};
     live.all.calls += kernel.calls;
     live.all.total_ns += kernel.total_ns;
     if (live.kernels.size() < kMostKernels) live.kernels.push_back(kernel);
-  }
+  };
+  SONDE_TRY(store::each_row(trace, kSql, take, kMostRows, from_ns, pid));
+  return live;
 }
 
 // The trace of a recording that the process is in. Of one with parts it is the part that is

@@ -16,7 +16,7 @@
 #include "metrics/csv_text.h"
 #include "record/child.h"
 #include "record/record.h"
-#include "store/database.h"
+#include "store/each_row.h"
 
 namespace sonde::cli {
 namespace {
@@ -53,27 +53,24 @@ void add_values(const measure::Roof& roof, double work, const Times& times, GpuR
 // The launches of a kernel on a GPU; on a card without the first.
 Status read_times(const std::string& trace, std::vector<GpuRoofs>& gpus) {
   SONDE_ASSIGN(auto database, store::Database::open(trace, store::Database::Mode::kReadOnly));
-  SONDE_ASSIGN(auto rows, database.prepare(kLaunches));
   std::map<std::pair<int64_t, std::string>, Times> times;
   std::map<int64_t, int64_t> units;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) break;
+  SONDE_TRY(store::each_row(database, kLaunches, [&](const store::Statement& rows) {
     const bool is_counted = rows.integer(4) != 0;
     const auto gpu = std::find_if(gpus.begin(), gpus.end(),
                                   [&](const GpuRoofs& one) { return one.gpu == rows.integer(0); });
-    if (gpu == gpus.end() || (gpu->by_software && !is_counted)) continue;
+    if (gpu == gpus.end() || (gpu->by_software && !is_counted)) return;
     units[gpu->gpu] = rows.integer(3);
     const auto [entry, is_first] =
         times.try_emplace({rows.integer(0), std::string(rows.text(1))}, Times{});
-    if (is_first && !gpu->by_software) continue;
+    if (is_first && !gpu->by_software) return;
     Times& all = entry->second;
     const auto ns = static_cast<double>(rows.integer(2));
     all.least = all.count == 0 ? ns : std::min(all.least, ns);
     all.most = std::max(all.most, ns);
     all.sum += ns;
     ++all.count;
-  }
+  }));
   for (GpuRoofs& gpu : gpus) {
     for (const measure::Roof& roof : measure::all_roofs()) {
       const auto found = times.find({gpu.gpu, roof.kernel});
@@ -107,17 +104,19 @@ Result<std::vector<GpuRoofs>> gpus_of_trace(const std::string& trace) {
   SONDE_ASSIGN(auto database, store::Database::open(trace, store::Database::Mode::kReadOnly));
   SONDE_ASSIGN(const int64_t software,
                database.integer("SELECT count(*) FROM sonde_note WHERE key = 'counters.software'"));
-  SONDE_ASSIGN(auto rows,
-               database.prepare("SELECT d.gpu_id, max(d.name), max(d.location) FROM sonde_device d "
-                                "WHERE d.gpu_id IN (SELECT gpuId FROM rocpd_op) GROUP BY d.gpu_id "
-                                "ORDER BY 1"));
   std::vector<GpuRoofs> gpus;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return gpus;
-    gpus.push_back(
-        {rows.integer(0), std::string(rows.text(1)), std::string(rows.text(2)), software != 0, {}});
-  }
+  SONDE_TRY(store::each_row(
+      database,
+      "SELECT d.gpu_id, max(d.name), max(d.location) FROM sonde_device d WHERE d.gpu_id IN "
+      "(SELECT gpuId FROM rocpd_op) GROUP BY d.gpu_id ORDER BY 1",
+      [&](const store::Statement& rows) {
+        gpus.push_back({rows.integer(0),
+                        std::string(rows.text(1)),
+                        std::string(rows.text(2)),
+                        software != 0,
+                        {}});
+      }));
+  return gpus;
 }
 
 Result<std::vector<GpuRoofs>> measure_roofs(const std::vector<std::string>& launcher) {

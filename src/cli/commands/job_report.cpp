@@ -4,6 +4,7 @@
 
 #include "cli/common.h"
 #include "cli/scraped_job.h"
+#include "store/each_row.h"
 #include "watch/job_card.h"
 
 namespace sonde::cli {
@@ -52,18 +53,18 @@ Status add_file(const std::string& path, GpuNumbers& numbers, watch::Job& job) {
         database.text("SELECT value FROM rocpd_metadata WHERE tag = 'sonde::environment'"));
     if (job.id.empty()) job.id = job_id_of(environment);
   }
-  SONDE_ASSIGN(auto rows,
-               database.prepare("SELECT device_id, monitor_type, start_ns, end_ns, value "
-                                "FROM v_monitor WHERE device_type = 'gpu'"));
-  while (true) {
-    SONDE_ASSIGN(const bool any, rows.step());
-    if (!any) return ok_status();
-    const auto figure = figure_of(rows.text(1));
-    if (!figure) continue;
-    const auto [gpu, is_new] = numbers.try_emplace({node, rows.integer(0)}, job.gpus.size());
-    if (is_new) job.gpus.push_back({node, rows.integer(0)});
-    job.samples.push_back({gpu->second, *figure, rows.integer(2), rows.integer(3), rows.real(4)});
-  }
+  return store::each_row(
+      database,
+      "SELECT device_id, monitor_type, start_ns, end_ns, value FROM v_monitor WHERE device_type = "
+      "'gpu'",
+      [&](const store::Statement& rows) {
+        const auto figure = figure_of(rows.text(1));
+        if (!figure) return;
+        const auto [gpu, is_new] = numbers.try_emplace({node, rows.integer(0)}, job.gpus.size());
+        if (is_new) job.gpus.push_back({node, rows.integer(0)});
+        job.samples.push_back(
+            {gpu->second, *figure, rows.integer(2), rows.integer(3), rows.real(4)});
+      });
 }
 
 Result<watch::Job> job_of(const Arguments& arguments) {
