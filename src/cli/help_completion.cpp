@@ -1,5 +1,5 @@
 // Completion for bash and zsh, printed from the Command values.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/help.h"
 #include "cli/parser.h"
@@ -22,6 +22,10 @@ std::string case_pattern(const Option& option) {
   return pattern;
 }
 
+bool takes_file(const Option& option) {
+  return option.value == "FILE" || option.value == "DIR" || option.value == "PREFIX";
+}
+
 void append_bash_command(std::string& out, const Command& command) {
   out += fmt::format("    {})\n", command.name);
   std::string cases;
@@ -29,11 +33,9 @@ void append_bash_command(std::string& out, const Command& command) {
     if (option.value.empty()) continue;
     std::string reply = "COMPREPLY=($(compgen -f -- \"$current\"))";
     if (!option.choices.empty()) {
-      std::string choices;
-      for (const std::string& choice : option.choices)
-        choices += (choices.empty() ? "" : " ") + choice;
-      reply = fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))", choices);
-    } else if (option.value != "FILE" && option.value != "DIR" && option.value != "PREFIX") {
+      reply = fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))",
+                          fmt::join(option.choices, " "));
+    } else if (!takes_file(option)) {
       reply = "COMPREPLY=()";
     }
     cases += fmt::format("        {}) {}; return ;;\n", case_pattern(option), reply);
@@ -61,13 +63,9 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_action(const Option& option) {
   if (option.value.empty()) return "";
   if (!option.choices.empty()) {
-    std::string choices;
-    for (const std::string& choice : option.choices)
-      choices += (choices.empty() ? "" : " ") + choice;
-    return ":" + option.value + ":(" + choices + ")";
+    return fmt::format(":{}:({})", option.value, fmt::join(option.choices, " "));
   }
-  const bool file = option.value == "FILE" || option.value == "DIR" || option.value == "PREFIX";
-  return ":" + option.value + ":" + (file ? "_files" : "");
+  return ":" + option.value + ":" + (takes_file(option) ? "_files" : "");
 }
 
 void append_zsh_command(std::string& out, const Command& command) {

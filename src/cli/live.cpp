@@ -1,6 +1,6 @@
 #include "cli/live.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/common.h"
 #include "cli/terminal.h"
@@ -11,10 +11,7 @@ namespace sonde::cli {
 namespace {
 
 std::string processes_text(const record::LiveRecording& recording) {
-  std::string text;
-  for (const int64_t pid : recording.processes)
-    text += (text.empty() ? "" : " ") + std::to_string(pid);
-  return text;
+  return fmt::format("{}", fmt::join(recording.processes, " "));
 }
 
 std::string state_of(const record::LiveRecording& recording) {

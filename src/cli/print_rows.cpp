@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/strings.h"
 #include "cli/terminal.h"
 #include "report/layout.h"
 #include "report/render.h"
@@ -21,13 +22,8 @@ report::Value value_of(const store::Statement& rows, int column) {
       return rows.real(column);
     case store::ValueType::kNull:
       return std::monostate{};
-    case store::ValueType::kBlob: {
-      std::string hex = "x'";
-      for (const char byte : rows.text(column)) {
-        hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-      }
-      return hex + "'";
-    }
+    case store::ValueType::kBlob:
+      return "x'" + hex_text(rows.text(column)) + "'";
     default:
       return std::string(rows.text(column));
   }

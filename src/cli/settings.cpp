@@ -1,5 +1,6 @@
 #include "cli/settings.h"
-#include "cli/command_text.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -50,9 +51,7 @@ std::string complaint(const Setting& setting, const std::string& text) {
     case SettingType::kChoice: {
       const auto& choices = setting.option.choices;
       if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
-      std::string list;
-      for (const auto& choice : choices) list += (list.empty() ? "one of " : ", ") + choice;
-      return list;
+      return fmt::format("one of {}", fmt::join(choices, ", "));
     }
     case SettingType::kRate:
       return text == "off" || is_number(text, 0, kMostSampleHz)

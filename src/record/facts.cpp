@@ -1,6 +1,6 @@
 #include "record/facts.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "base/redact.h"
@@ -15,10 +15,7 @@ void store_facts(store::Writer& writer, const Options& options,
   for (char** entry = environ; *entry != nullptr; ++entry) {
     environment += valid_utf8(redact_variable(*entry)) + "\n";
   }
-  std::string command;
-  for (const auto& argument : redact_arguments(options.command)) {
-    command += (command.empty() ? "" : " ") + argument;
-  }
+  const std::string command = fmt::format("{}", fmt::join(redact_arguments(options.command), " "));
   writer.metadata("sonde::version", SONDE_VERSION);
   writer.metadata("sonde::command", valid_utf8(command));
   writer.metadata("sonde::environment", environment);

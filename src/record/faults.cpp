@@ -1,6 +1,6 @@
 #include "record/faults.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -102,9 +102,7 @@ std::string command_text(const Options& options) {
   // The user's command, without the launcher in front of it.
   const auto end = std::find(words.begin(), words.end(), "--");
   if (options.faults.waves && end != words.end()) words.erase(words.begin(), std::next(end));
-  std::string text;
-  for (const auto& argument : words) text += (text.empty() ? "" : " ") + argument;
-  return valid_utf8(text);
+  return valid_utf8(fmt::format("{}", fmt::join(words, " ")));
 }
 
 void save_code(fault::CodeObjects& code, const std::string& folder) {

@@ -1,6 +1,6 @@
 #include "record/names.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -48,10 +48,8 @@ std::string first_of(const GetVariable& variable, std::initializer_list<const ch
   return "0";
 }
 
-std::string joined(std::vector<std::string> words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : "_") + word;
-  return text;
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, "_"));
 }
 
 std::string launch_time(int64_t seconds) {

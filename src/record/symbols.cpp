@@ -9,12 +9,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "base/demangle.h"
+#include "base/strings.h"
 #include "base/unique_fd.h"
 #include "record/symbol_table.h"
 #include "store/frames.h"
@@ -81,9 +83,7 @@ class SymbolFile {
     const unsigned char* bytes = nullptr;
     GElf_Addr unused = 0;
     const int size = dwfl_module_build_id(module_, &bytes, &unused);
-    std::string text;
-    for (int i = 0; i < size; ++i) text += fmt::format("{:02x}", bytes[i]);
-    return text;
+    return hex_text({reinterpret_cast<const char*>(bytes), static_cast<size_t>(std::max(size, 0))});
   }
 
   // "libx.so+0x1130": the start of the function as far as known, so that its addresses share a

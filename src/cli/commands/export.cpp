@@ -150,11 +150,8 @@ Result<int> run(const Arguments& arguments) {
 std::string format_lines() {
   std::string lines;
   for (const exporting::Exporter& exporter : exporting::all_exporters()) {
-    std::string names;
-    for (const std::string& extension : exporter.extensions) {
-      names += (names.empty() ? "" : ", ") + extension;
-    }
-    lines += fmt::format("- {} ({}): {}\n", exporter.name, names, exporter.summary);
+    lines += fmt::format("- {} ({}): {}\n", exporter.name, fmt::join(exporter.extensions, ", "),
+                         exporter.summary);
   }
   return lines;
 }
