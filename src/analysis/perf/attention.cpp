@@ -10,7 +10,7 @@
 namespace sonde::analysis {
 namespace {
 
-constexpr int kNone = -1;
+constexpr int kNone = kNoArgument;
 
 // Where the diagonal of a causal mask ends if there are more keys than queries, or fewer.
 enum class Corner { kTopLeft, kBottomRight };
@@ -81,7 +81,7 @@ Estimate attention(std::string_view name, const Inputs& inputs) {
   const Tensor* k = inputs.tensor(query + 1);
   const Tensor* v = inputs.tensor(query + 2);
   if (q == nullptr || k == nullptr || v == nullptr) return Estimate::none(kNoSizes);
-  if (layout.cumulated != kNone && inputs.tensor(static_cast<size_t>(layout.cumulated))) {
+  if (inputs.tensor_at(layout.cumulated) != nullptr) {
     return Estimate::none("the lengths of the sequences are not recorded");
   }
   const auto shape = shape_of(*q, *k, *v, layout.heads_last);
@@ -97,9 +97,7 @@ Estimate attention(std::string_view name, const Inputs& inputs) {
   const auto flops = product_of({2, shape->batch, shape->query_heads, pairs, per_pair});
   const auto result_bytes = product_of(
       {shape->batch, shape->query_heads, shape->queries, shape->value_size, q->type->bytes});
-  const Tensor* mask =
-      layout.mask == kNone ? nullptr : inputs.tensor(static_cast<size_t>(layout.mask));
-  const auto mask_bytes = mask == nullptr ? std::optional<int64_t>(0) : mask->stored_bytes();
+  const auto mask_bytes = stored_bytes(inputs.tensor_at(layout.mask));
   const auto inputs_bytes = sum_of({q->stored_bytes(), k->stored_bytes(), v->stored_bytes()});
   // Backward reads the result and its gradient, and writes a gradient for each input.
   const int64_t times = layout.backward ? 2 : 1;

@@ -2,6 +2,7 @@
 // 2 * (channels of a group) * (size of the kernel) operations. The gradients of input and weight
 // take as many each.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/perf/models.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-constexpr int kNone = -1;
+constexpr int kNone = kNoArgument;
 
 // Where the arguments of an operator are.
 struct Layout {
@@ -96,12 +97,6 @@ std::optional<int64_t> extent_of(const Geometry& geometry, size_t i, int64_t in,
   return extent > 0 ? std::optional(extent) : std::nullopt;
 }
 
-std::string joined(const Sizes& values) {
-  std::string text;
-  for (const int64_t value : values) text += fmt::format("{}{}", text.empty() ? "" : ",", value);
-  return text;
-}
-
 std::string shape_text(const Tensor& input, const Tensor& weight, const Geometry& geometry,
                        int64_t groups) {
   const std::span<const int64_t> in(input.sizes);
@@ -109,8 +104,8 @@ std::string shape_text(const Tensor& input, const Tensor& weight, const Geometry
   return fmt::format("N={} C={} {} {}={} {} s{} p{} d{} g{}", in[0], in[1], extents(in.subspan(2)),
                      geometry.transposed ? "transposed K" : "K",
                      geometry.transposed ? w[1] * groups : w[0], extents(w.subspan(2)),
-                     joined(geometry.stride), joined(geometry.padding), joined(geometry.dilation),
-                     groups);
+                     fmt::join(geometry.stride, ","), fmt::join(geometry.padding, ","),
+                     fmt::join(geometry.dilation, ","), groups);
 }
 
 struct Operands {
@@ -168,11 +163,9 @@ Estimate forward(std::string_view name, const Inputs& inputs) {
   const Layout& layout = layout_of(kLayouts, name);
   Operands operands;
   if (const char* why = read_operands(inputs, layout, operands)) return Estimate::none(why);
-  const Tensor* bias =
-      layout.bias == kNone ? nullptr : inputs.tensor(static_cast<size_t>(layout.bias));
   const auto bytes = sum_of({operands.input->stored_bytes(), operands.weight->stored_bytes(),
                              product_of({product(operands.result), operands.input->type->bytes}),
-                             bias == nullptr ? std::optional<int64_t>(0) : bias->stored_bytes()});
+                             stored_bytes(inputs.tensor_at(layout.bias))});
   return estimate_of(
       flops_of_pass(operands), bytes,
       shape_text(*operands.input, *operands.weight, operands.geometry, operands.groups),

@@ -1,6 +1,9 @@
 // Operators that work element by element: one operation for each element of the result, whatever
 // the function costs, 0 where values are only moved, compared or chosen, and 0 for integers.
 
+#include <algorithm>
+#include <span>
+
 #include "analysis/perf/models.h"
 
 namespace sonde::analysis {
@@ -14,111 +17,64 @@ enum class Result : uint8_t {
   kFirst,  // the type and size of the first operand, which is written over but not read
 };
 
+// Names of the forms without the underscore that means "in place".
+constexpr std::string_view kBinary[] = {"add",         "sub",          "rsub",      "mul",  "div",
+                                        "true_divide", "floor_divide", "remainder", "fmod", "pow",
+                                        "maximum",     "minimum",      "atan2"};
+constexpr std::string_view kTernary[] = {"addcmul", "addcdiv", "lerp"};
+constexpr std::string_view kUnary[] = {
+    "neg",         "abs",      "exp",   "exp2",      "expm1",      "log",      "log2",
+    "log10",       "log1p",    "sqrt",  "rsqrt",     "reciprocal", "sin",      "cos",
+    "tanh",        "erf",      "floor", "ceil",      "round",      "sigmoid",  "relu",
+    "gelu",        "silu",     "mish",  "elu",       "leaky_relu", "hardtanh", "hardswish",
+    "hardsigmoid", "softplus", "clamp", "clamp_min", "clamp_max",  "threshold"};
+constexpr std::string_view kGradients[] = {
+    "threshold_backward", "sigmoid_backward",  "tanh_backward",      "gelu_backward",
+    "silu_backward",      "hardtanh_backward", "leaky_relu_backward"};
+constexpr std::string_view kComparisons[] = {"eq", "ne", "lt",          "le",
+                                             "gt", "ge", "logical_and", "logical_or"};
+constexpr std::string_view kTests[] = {"logical_not", "isnan", "isinf"};
+constexpr std::string_view kPairsWithoutFlops[] = {"bitwise_and", "bitwise_or"};
+constexpr std::string_view kWithoutFlops[] = {"bitwise_not", "clone", "tril", "triu"};
+constexpr std::string_view kChoices[] = {"where"};  // the condition is read as well
+constexpr std::string_view kCopies[] = {"copy_", "fill_"};
+constexpr std::string_view kZeros[] = {"zero_"};
+
 struct Layout {
-  std::string_view name;  // of the form without the underscore that means "in place"
+  std::span<const std::string_view> names;
   uint8_t first, operands;
   uint8_t flops;
   Result result = Result::kPromoted;
 };
 
 constexpr Layout kLayouts[] = {
-    {"add", 0, 2, 1},
-    {"sub", 0, 2, 1},
-    {"rsub", 0, 2, 1},
-    {"mul", 0, 2, 1},
-    {"div", 0, 2, 1},
-    {"true_divide", 0, 2, 1},
-    {"floor_divide", 0, 2, 1},
-    {"remainder", 0, 2, 1},
-    {"fmod", 0, 2, 1},
-    {"pow", 0, 2, 1},
-    {"maximum", 0, 2, 1},
-    {"minimum", 0, 2, 1},
-    {"atan2", 0, 2, 1},
-    {"addcmul", 0, 3, 3},
-    {"addcdiv", 0, 3, 3},
-    {"lerp", 0, 3, 3},
-    {"neg", 0, 1, 1},
-    {"abs", 0, 1, 1},
-    {"exp", 0, 1, 1},
-    {"exp2", 0, 1, 1},
-    {"expm1", 0, 1, 1},
-    {"log", 0, 1, 1},
-    {"log2", 0, 1, 1},
-    {"log10", 0, 1, 1},
-    {"log1p", 0, 1, 1},
-    {"sqrt", 0, 1, 1},
-    {"rsqrt", 0, 1, 1},
-    {"reciprocal", 0, 1, 1},
-    {"sin", 0, 1, 1},
-    {"cos", 0, 1, 1},
-    {"tanh", 0, 1, 1},
-    {"erf", 0, 1, 1},
-    {"floor", 0, 1, 1},
-    {"ceil", 0, 1, 1},
-    {"round", 0, 1, 1},
-    {"sigmoid", 0, 1, 1},
-    {"relu", 0, 1, 1},
-    {"gelu", 0, 1, 1},
-    {"silu", 0, 1, 1},
-    {"mish", 0, 1, 1},
-    {"elu", 0, 1, 1},
-    {"leaky_relu", 0, 1, 1},
-    {"hardtanh", 0, 1, 1},
-    {"hardswish", 0, 1, 1},
-    {"hardsigmoid", 0, 1, 1},
-    {"softplus", 0, 1, 1},
-    {"clamp", 0, 1, 1},
-    {"clamp_min", 0, 1, 1},
-    {"clamp_max", 0, 1, 1},
-    {"threshold", 0, 1, 1},
-    {"threshold_backward", 0, 2, 1},
-    {"sigmoid_backward", 0, 2, 1},
-    {"tanh_backward", 0, 2, 1},
-    {"gelu_backward", 0, 2, 1},
-    {"silu_backward", 0, 2, 1},
-    {"hardtanh_backward", 0, 2, 1},
-    {"leaky_relu_backward", 0, 2, 1},
-    {"eq", 0, 2, 0, Result::kBool},
-    {"ne", 0, 2, 0, Result::kBool},
-    {"lt", 0, 2, 0, Result::kBool},
-    {"le", 0, 2, 0, Result::kBool},
-    {"gt", 0, 2, 0, Result::kBool},
-    {"ge", 0, 2, 0, Result::kBool},
-    {"logical_and", 0, 2, 0, Result::kBool},
-    {"logical_or", 0, 2, 0, Result::kBool},
-    {"logical_not", 0, 1, 0, Result::kBool},
-    {"isnan", 0, 1, 0, Result::kBool},
-    {"isinf", 0, 1, 0, Result::kBool},
-    {"bitwise_and", 0, 2, 0},
-    {"bitwise_or", 0, 2, 0},
-    {"bitwise_not", 0, 1, 0},
-    {"clone", 0, 1, 0},
-    {"tril", 0, 1, 0},
-    {"triu", 0, 1, 0},
-    {"where", 1, 2, 0},  // the condition is read as well
-    {"copy_", 1, 1, 0, Result::kFirst},
-    {"fill_", 1, 1, 0, Result::kFirst},
-    {"zero_", 1, 0, 0, Result::kFirst},
+    {kBinary, 0, 2, 1},
+    {kTernary, 0, 3, 3},
+    {kUnary, 0, 1, 1},
+    {kGradients, 0, 2, 1},
+    {kComparisons, 0, 2, 0, Result::kBool},
+    {kTests, 0, 1, 0, Result::kBool},
+    {kPairsWithoutFlops, 0, 2, 0},
+    {kWithoutFlops, 0, 1, 0},
+    {kChoices, 1, 2, 0},
+    {kCopies, 1, 1, 0, Result::kFirst},
+    {kZeros, 1, 0, 0, Result::kFirst},
 };
 
 constexpr std::string_view kNamespace = "aten::";
 
-const Layout* layout_of(std::string_view name) {
-  if (name.substr(0, kNamespace.size()) != kNamespace) return nullptr;
-  name.remove_prefix(kNamespace.size());
-  for (const Layout& layout : kLayouts) {
-    if (layout.name == name) return &layout;
-  }
-  if (name.empty() || name.back() != '_') return nullptr;
-  name.remove_suffix(1);
-  for (const Layout& layout : kLayouts) {
-    if (layout.name == name) return &layout;
-  }
-  return nullptr;
-}
-
 bool is_in_place(std::string_view name) { return name.back() == '_'; }
+
+// Of an operator that has a model.
+const Layout& layout_of(std::string_view name) {
+  name.remove_prefix(kNamespace.size());
+  const std::string_view plain = is_in_place(name) ? name.substr(0, name.size() - 1) : name;
+  const auto has_name = [&](const Layout& layout) {
+    return std::any_of(layout.names.begin(), layout.names.end(),
+                       [&](std::string_view known) { return known == name || known == plain; });
+  };
+  return *std::find_if(std::begin(kLayouts), std::end(kLayouts), has_name);
+}
 
 // What the operands have in common; the sizes are stretched to fit.
 struct Common {
@@ -127,21 +83,9 @@ struct Common {
   const ElementType* scalar_type = nullptr;  // of those without, which only add a category
 };
 
-bool stretch(Sizes& sizes, const Sizes& other) {
-  if (other.size() > sizes.size()) sizes.insert(sizes.begin(), other.size() - sizes.size(), 1);
-  for (size_t i = 0; i < other.size(); ++i) {
-    int64_t& size = sizes[sizes.size() - 1 - i];
-    const int64_t wanted = other[other.size() - 1 - i];
-    if (size != wanted && size != 1 && wanted != 1) return false;
-    if (size == 1) size = wanted;
-  }
-  return true;
-}
-
-bool join(Common& common, const Tensor& tensor) {
+void add_type(Common& common, const Tensor& tensor) {
   const ElementType*& type = tensor.sizes.empty() ? common.scalar_type : common.type;
   if (type == nullptr || tensor.type->rank > type->rank) type = tensor.type;
-  return stretch(common.sizes, tensor.sizes);
 }
 
 int category_of(const ElementType& type) {
@@ -163,11 +107,11 @@ std::optional<int64_t> read_bytes(const Tensor& tensor, bool alone) {
   return tensor.sizes.empty() && !alone ? std::optional<int64_t>(0) : tensor.stored_bytes();
 }
 
-Estimate over_first(const Layout& layout, const Inputs& inputs) {
+Estimate over_first(std::string_view name, const Layout& layout, const Inputs& inputs) {
   const Tensor* first = inputs.tensor(0);
   const Tensor* source = layout.operands == 0 ? nullptr : inputs.tensor(1);
   if (first == nullptr) return Estimate::none(kNoSizes);
-  if (layout.name == "copy_" && source == nullptr) return Estimate::none(kNoSizes);
+  if (name == "aten::copy_" && source == nullptr) return Estimate::none(kNoSizes);
   const std::optional<int64_t> nothing = 0;
   return estimate_of(
       0, sum_of({first->stored_bytes(), source == nullptr ? nothing : read_bytes(*source, true)}),
@@ -175,8 +119,8 @@ Estimate over_first(const Layout& layout, const Inputs& inputs) {
 }
 
 Estimate elementwise(std::string_view name, const Inputs& inputs) {
-  const Layout& layout = *layout_of(name);
-  if (layout.result == Result::kFirst) return over_first(layout, inputs);
+  const Layout& layout = layout_of(name);
+  if (layout.result == Result::kFirst) return over_first(name, layout, inputs);
   Common common;
   std::optional<int64_t> bytes = 0;
   size_t tensors = 0;
@@ -185,10 +129,10 @@ Estimate elementwise(std::string_view name, const Inputs& inputs) {
     const Tensor* tensor = inputs.tensor(i);
     if (tensor == nullptr) continue;  // a number
     ++tensors;
-    const bool decides_type = i >= layout.first;
-    Common only_sizes = common;
-    if (!join(decides_type ? common : only_sizes, *tensor)) return Estimate::none(kOddSizes);
-    common.sizes = decides_type ? common.sizes : only_sizes.sizes;
+    if (i >= layout.first) add_type(common, *tensor);
+    auto stretched = broadcast(common.sizes, tensor->sizes);
+    if (!stretched) return Estimate::none(kOddSizes);
+    common.sizes = std::move(*stretched);
     bytes = sum_of({bytes, read_bytes(*tensor, i == 0)});
   }
   const Tensor* first = inputs.tensor(0);
@@ -244,9 +188,11 @@ std::vector<PerfModel> elementwise_models() {
   std::vector<PerfModel> models = {{"aten::index_select", WorkKind::kElementwise, index_select},
                                    {"aten::embedding", WorkKind::kElementwise, embedding}};
   for (const Layout& layout : kLayouts) {
-    const std::string name = std::string(kNamespace) + std::string(layout.name);
-    models.push_back({name, WorkKind::kElementwise, elementwise});
-    if (name.back() != '_') models.push_back({name + "_", WorkKind::kElementwise, elementwise});
+    for (const std::string_view known : layout.names) {
+      const std::string name = std::string(kNamespace) + std::string(known);
+      models.push_back({name, WorkKind::kElementwise, elementwise});
+      if (name.back() != '_') models.push_back({name + "_", WorkKind::kElementwise, elementwise});
+    }
   }
   return models;
 }

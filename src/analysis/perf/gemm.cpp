@@ -16,18 +16,6 @@ struct Shape {
   int64_t m = 1, n = 1, k = 1;
 };
 
-// Two lists of sizes broadcast as PyTorch does; nullopt if they do not fit.
-std::optional<Sizes> broadcast(const Sizes& a, const Sizes& b) {
-  Sizes result(std::max(a.size(), b.size()), 1);
-  for (size_t i = 0; i < result.size(); ++i) {
-    const int64_t left = i < a.size() ? a[a.size() - 1 - i] : 1;
-    const int64_t right = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (left != right && left != 1 && right != 1) return std::nullopt;
-    result[result.size() - 1 - i] = left == 1 ? right : left;
-  }
-  return result;
-}
-
 // The rules of torch.matmul, which those of mm, bmm, mv and dot are parts of.
 std::optional<Shape> shape_of(const Sizes& a, const Sizes& b) {
   if (a.empty() || b.empty()) return std::nullopt;
@@ -66,8 +54,7 @@ Estimate product_of_two(const Inputs& inputs, size_t first, const Tensor* added)
   if (a == nullptr || b == nullptr) return Estimate::none(kNoSizes);
   const auto shape = shape_of(a->sizes, b->sizes);
   if (!shape) return Estimate::none(kOddSizes);
-  return product_estimate(*a, *b, *shape, *a->type,
-                          added == nullptr ? std::optional<int64_t>(0) : added->stored_bytes(),
+  return product_estimate(*a, *b, *shape, *a->type, stored_bytes(added),
                           product_of({product(shape->batch), shape->m, shape->n}));
 }
 
@@ -99,7 +86,6 @@ Estimate summed(std::string_view, const Inputs& inputs) {
 Estimate linear(std::string_view, const Inputs& inputs) {
   const Tensor* x = inputs.tensor(0);
   const Tensor* w = inputs.tensor(1);
-  const Tensor* bias = inputs.tensor(2);
   if (x == nullptr || w == nullptr) return Estimate::none(kNoSizes);
   if (x->sizes.empty() || w->sizes.size() != 2 || w->sizes[1] != x->sizes.back()) {
     return Estimate::none(kOddSizes);
@@ -110,8 +96,7 @@ Estimate linear(std::string_view, const Inputs& inputs) {
   shape.m = *rows;
   shape.n = w->sizes[0];
   shape.k = w->sizes[1];
-  return product_estimate(*x, *w, shape, *x->type,
-                          bias == nullptr ? std::optional<int64_t>(0) : bias->stored_bytes(),
+  return product_estimate(*x, *w, shape, *x->type, stored_bytes(inputs.tensor(2)),
                           product_of({shape.m, shape.n}));
 }
 
@@ -129,9 +114,7 @@ Estimate scaled(std::string_view name, const Inputs& inputs) {
     out = element_type_of_number(*number);
   }
   if (out == nullptr) return Estimate::none(kNoValues);
-  const Tensor* bias = inputs.tensor(4);
-  return product_estimate(*a, *b, *shape, *out,
-                          bias == nullptr ? std::optional<int64_t>(0) : bias->stored_bytes(),
+  return product_estimate(*a, *b, *shape, *out, stored_bytes(inputs.tensor(4)),
                           product_of({shape->m, shape->n}));
 }
 

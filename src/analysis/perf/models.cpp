@@ -1,6 +1,7 @@
 #include "analysis/perf/models.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
@@ -32,9 +33,7 @@ Estimate estimate_of(std::optional<int64_t> flops, std::optional<int64_t> bytes,
 }
 
 std::string extents(std::span<const int64_t> sizes) {
-  std::string text;
-  for (const int64_t size : sizes) text += fmt::format("{}{}", text.empty() ? "" : "x", size);
-  return text.empty() ? "1" : text;
+  return sizes.empty() ? "1" : fmt::format("{}", fmt::join(sizes, "x"));
 }
 
 }  // namespace sonde::analysis

@@ -9,7 +9,7 @@
 namespace sonde::analysis {
 namespace {
 
-constexpr int kNone = -1;
+constexpr int kNone = kNoArgument;
 
 struct Layout {
   std::string_view name;
@@ -34,22 +34,17 @@ constexpr Layout kLayouts[] = {
     {"aten::miopen_batch_norm_backward", 0, 2, kNone, kNone, 1},
 };
 
-const Tensor* tensor_at(const Inputs& inputs, int argument) {
-  return argument == kNone ? nullptr : inputs.tensor(static_cast<size_t>(argument));
-}
-
 Estimate norm(std::string_view name, const Inputs& inputs) {
   const Layout& layout = layout_of(kLayouts, name);
-  const Tensor* input = tensor_at(inputs, layout.input);
+  const Tensor* input = inputs.tensor_at(layout.input);
   if (input == nullptr) return Estimate::none(kNoSizes);
   if (!input->type->is_float()) return Estimate::none(kOddType);
   std::optional<bool> training = true;
   if (layout.training != kNone) training = inputs.flag(static_cast<size_t>(layout.training));
   if (!training) return Estimate::none(kNoValues);
-  const Tensor* weight = tensor_at(inputs, layout.weight);
-  const Tensor* bias = tensor_at(inputs, layout.bias);
-  const auto weight_bytes = weight == nullptr ? std::optional<int64_t>(0) : weight->stored_bytes();
-  const auto bias_bytes = bias == nullptr ? std::optional<int64_t>(0) : bias->stored_bytes();
+  const Tensor* weight = inputs.tensor_at(layout.weight);
+  const Tensor* bias = inputs.tensor_at(layout.bias);
+  const auto weight_bytes = stored_bytes(weight), bias_bytes = stored_bytes(bias);
   const auto elements = input->elements();
   const auto result_bytes = product_of({elements, input->type->bytes});
   std::string shape = extents(input->sizes) + (*training ? "" : " evaluation");
@@ -60,7 +55,7 @@ Estimate norm(std::string_view name, const Inputs& inputs) {
                        sum_of({input->stored_bytes(), result_bytes, weight_bytes, bias_bytes}),
                        std::move(shape), input->type);
   }
-  const Tensor* gradient = tensor_at(inputs, layout.gradient);
+  const Tensor* gradient = inputs.tensor_at(layout.gradient);
   if (gradient == nullptr) return Estimate::none(kNoSizes);
   if (!*training) return Estimate::none("no model for the gradient in evaluation mode");
   const int64_t each = 9 + (weight != nullptr ? 4 : 0);

@@ -1,5 +1,6 @@
 // Reductions: one operation for each element of the input, 0 for comparisons and integers.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -46,10 +47,8 @@ std::optional<int64_t> results_of(const Sizes& sizes, const Sizes& over) {
 }
 
 std::string text_of(const Sizes& sizes, const Sizes& over) {
-  std::string text = extents(sizes) + " over ";
-  if (over.empty()) return text + "all";
-  for (size_t i = 0; i < over.size(); ++i) text += fmt::format("{}{}", i == 0 ? "" : ",", over[i]);
-  return text;
+  return fmt::format("{} over {}", extents(sizes),
+                     over.empty() ? "all" : fmt::format("{}", fmt::join(over, ",")));
 }
 
 const ElementType* result_type(const Layout& layout, const Inputs& inputs, bool whole,

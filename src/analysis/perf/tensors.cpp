@@ -186,6 +186,22 @@ std::optional<int64_t> Tensor::stored_bytes() const {
   return product_of({product(stored), type->bytes});
 }
 
+std::optional<int64_t> stored_bytes(const Tensor* tensor) {
+  return tensor == nullptr ? 0 : tensor->stored_bytes();
+}
+
+std::optional<std::vector<int64_t>> broadcast(const std::vector<int64_t>& a,
+                                              const std::vector<int64_t>& b) {
+  std::vector<int64_t> result(std::max(a.size(), b.size()), 1);
+  for (size_t i = 0; i < result.size(); ++i) {
+    const int64_t left = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const int64_t right = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (left != right && left != 1 && right != 1) return std::nullopt;
+    result[result.size() - 1 - i] = left == 1 ? right : left;
+  }
+  return result;
+}
+
 std::optional<Inputs> Inputs::parse(std::string_view args) {
   const auto sizes = list_of(args, "Input Dims");
   const auto types = list_of(args, "Input type");

@@ -42,11 +42,18 @@ struct Tensor {
   std::optional<int64_t> stored_bytes() const;
 };
 
+std::optional<int64_t> stored_bytes(const Tensor* tensor);  // 0 without one
+// What both are stretched to, as PyTorch does; nullopt if they do not fit.
+std::optional<std::vector<int64_t>> broadcast(const std::vector<int64_t>& a,
+                                              const std::vector<int64_t>& b);
+
 struct Input {
   std::optional<Tensor> tensor;
   bool is_list = false;       // of tensors, whose element type no trace has
   std::string_view concrete;  // "[1, 1]", "True", "0.125"; "" = not recorded, or a tensor
 };
+
+constexpr int kNoArgument = -1;
 
 class Inputs {
  public:
@@ -56,6 +63,10 @@ class Inputs {
   size_t size() const { return inputs_.size(); }
   const Input& operator[](size_t i) const;  // an empty one beyond the end
   const Tensor* tensor(size_t i) const;     // nullptr if it is none
+  // Of an operator that may not have this argument.
+  const Tensor* tensor_at(int i) const {
+    return i == kNoArgument ? nullptr : tensor(static_cast<size_t>(i));
+  }
   std::optional<bool> flag(size_t i) const;
   std::optional<int64_t> integer(size_t i) const;
   std::optional<std::vector<int64_t>> integers(size_t i) const;  // "[1, 2]" or "1"
