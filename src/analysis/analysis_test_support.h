@@ -27,14 +27,21 @@ inline Parameters parameters_of(const Analysis& analysis, const Settings& settin
   return parameters;
 }
 
-// With the columns that the analysis asks for, and no others.
+inline Result<report::Report> answer(const char* name, const trace::Trace& trace,
+                                     const Settings& settings) {
+  const Analysis* analysis = find_analysis(name);
+  SONDE_CHECK(analysis != nullptr);
+  return analysis->run(trace, parameters_of(*analysis, settings));
+}
+
+// Of these rows, with the columns that the analysis asks for, and no others.
 inline report::Report ask(const char* name, const trace::TraceBuilder& rows,
                           const Settings& settings = {}, uint32_t seed = 0,
                           const trace::Window& window = {}) {
   const Analysis* analysis = find_analysis(name);
   SONDE_CHECK(analysis != nullptr);
-  const Parameters parameters = parameters_of(*analysis, settings);
-  return value_of(analysis->run(rows.build(seed, analysis->needs(parameters), window), parameters));
+  const trace::Request needs = analysis->needs(parameters_of(*analysis, settings));
+  return value_of(answer(name, rows.build(seed, needs, window), settings));
 }
 
 inline const report::Section& section_of(const report::Report& report, const std::string& key) {
@@ -98,26 +105,27 @@ inline Lines lines_of(const report::Report& report, const std::string& section,
   return lines_of(section_of(report, section).table, keys);
 }
 
+// Adds a node to the call stacks, below `caller`: a frame with these names. Returns it.
+inline int32_t add_frame(trace::Trace& trace, int32_t caller, const std::string& function,
+                         trace::CodeFrame frame = {}, const std::string& file = "") {
+  trace.names.insert(trace.names.end(), {function, file});
+  frame.function = static_cast<uint32_t>(trace.names.size() - 2);
+  frame.file = static_cast<uint32_t>(trace.names.size() - 1);
+  trace.stacks.parent.push_back(caller);
+  trace.stacks.frame.push_back(static_cast<uint32_t>(trace.stacks.frames.size()));
+  trace.stacks.frames.push_back(frame);
+  return static_cast<int32_t>(trace.stacks.size()) - 1;
+}
+
 // Adds a sample of a function that a line of the user's Python calls; "" for none of both.
 inline void add_sample(trace::Trace& trace, const std::string& function, const std::string& file,
                        int64_t line, int64_t cpu_ns) {
-  const auto push = [&](const std::string& name, trace::FrameKind kind, int32_t parent) {
-    trace::CodeFrame frame;
-    trace.names.push_back(name);
-    frame.function = static_cast<uint32_t>(trace.names.size() - 1);
-    trace.names.push_back(file);
-    frame.file = static_cast<uint32_t>(trace.names.size() - 1);
-    frame.line = line;
-    frame.kind = kind;
-    frame.is_library = kind == trace::FrameKind::kNative;
-    trace.stacks.frames.push_back(frame);
-    trace.stacks.parent.push_back(parent);
-    trace.stacks.frame.push_back(static_cast<uint32_t>(trace.stacks.frames.size() - 1));
-    return static_cast<int32_t>(trace.stacks.size()) - 1;
-  };
+  const trace::CodeFrame python{.line = line, .kind = trace::FrameKind::kPython};
+  const trace::CodeFrame native{
+      .line = line, .kind = trace::FrameKind::kNative, .is_library = true};
   const int32_t caller =
-      file.empty() ? trace::kNone : push("f", trace::FrameKind::kPython, trace::kNone);
-  trace.samples.stack.push_back(push(function, trace::FrameKind::kNative, caller));
+      file.empty() ? trace::kNone : add_frame(trace, trace::kNone, "f", python, file);
+  trace.samples.stack.push_back(add_frame(trace, caller, function, native, file));
   // Each stands for the time since the one before.
   const int64_t before_ns = trace.samples.time_ns.empty() ? 0 : trace.samples.time_ns.back();
   trace.samples.time_ns.push_back(before_ns + cpu_ns);

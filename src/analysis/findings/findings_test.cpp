@@ -417,13 +417,9 @@ TEST(Findings, ThreadsThatWaitForLocksAndNotThoseWithoutWork) {
     for (int i = 0; i < 20; ++i) add_sample(trace, fmt::format("f{}", i), "", 0, 1'000'000);
     int32_t node = trace::kNone;
     for (const std::string& function : functions) {
-      trace.names.push_back(function);
-      trace.stacks.frames.push_back({.function = static_cast<uint32_t>(trace.names.size() - 1),
-                                     .is_library = function != "f",
-                                     .is_interpreter = function.starts_with("python3.11")});
-      trace.stacks.parent.push_back(node);
-      trace.stacks.frame.push_back(static_cast<uint32_t>(trace.stacks.frames.size() - 1));
-      node = static_cast<int32_t>(trace.stacks.size()) - 1;
+      node = add_frame(
+          trace, node, function,
+          {.is_library = function != "f", .is_interpreter = function.starts_with("python3.11")});
     }
     trace.blocked.time_ns = {30'000'000};
     trace.blocked.wall_ns = {10'000'000};

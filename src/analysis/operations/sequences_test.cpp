@@ -163,9 +163,7 @@ TEST(Variability, DriftBesideTheClock) {
   trace::Trace trace = rows.build(0, find_analysis("variability")->needs({}));
   trace.monitors = {{"sclk", 0, {{{1000, 9500}, 2000}, {{9500, 30'000}, 1000}}},
                     {"sclk", 1, {{{25'000, 30'000}, 9999}}}};  // after all of them
-  const Analysis& analysis = *find_analysis("variability");
-  const auto report =
-      value_of(analysis.run(trace, parameters_of(analysis, {{"context", "0"}, {"count", "10"}})));
+  const auto report = value_of(answer("variability", trace, {{"context", "0"}, {"count", "10"}}));
   // 9 calls at 2000 and 9 at 1000: the first came before the first reading, the last has another
   // GPU.
   EXPECT_EQ(lines_of(report, "sensors", {"name", "sensor", "calls", "reading", "correlation"}),

@@ -51,9 +51,7 @@ TEST(Perf, AnUnknownDeviceHasNoShares) {
   EXPECT_TRUE(has(report.notes[0], "Some GPU"));
   report = ask("perf", rows, {{"gpu-peak", "H100 SXM"}});
   EXPECT_EQ(lines_of(report, "perf", columns), (Lines{"27.27|12|17.94|compute|179"}));
-  const Analysis* perf = find_analysis("perf");
-  const Parameters wrong = parameters_of(*perf, {{"gpu-peak", "H1"}});
-  EXPECT_FALSE(perf->run(rows.build(0, perf->needs(wrong)), wrong).ok());
+  EXPECT_FALSE(answer("perf", rows.build(), {{"gpu-peak", "H1"}}).ok());
 }
 
 // What attention is made of counts, and not attention as well.

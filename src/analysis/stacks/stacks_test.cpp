@@ -23,9 +23,8 @@ class Sampled {
                int64_t tid = 1) {
     int32_t node = kNone;
     for (const std::string& text : path) {
-      trace_.stacks.parent.push_back(node);
-      trace_.stacks.frame.push_back(frame(text));
-      node = static_cast<int32_t>(trace_.stacks.size()) - 1;
+      const bool is_library = text.front() == '*';
+      node = add_frame(trace_, node, text.substr(is_library ? 1 : 0), {.is_library = is_library});
     }
     if (cpu_ns != 0) {
       trace_.samples.time_ns.push_back(0);
@@ -42,8 +41,7 @@ class Sampled {
   }
 
   report::Report ask(const Settings& settings) const {
-    const Analysis* analysis = find_analysis("stacks");
-    return value_of(analysis->run(trace_, parameters_of(*analysis, settings)));
+    return value_of(answer("stacks", trace_, settings));
   }
   Lines lines(const Settings& settings, const std::vector<std::string>& keys) const {
     return lines_of(ask(settings), "stacks", keys);
@@ -51,15 +49,6 @@ class Sampled {
   trace::Trace& trace() { return trace_; }
 
  private:
-  uint32_t frame(const std::string& text) {
-    const bool is_library = text.front() == '*';
-    trace_.names.push_back(is_library ? text.substr(1) : text);
-    trace::CodeFrame code;
-    code.function = static_cast<uint32_t>(trace_.names.size() - 1);
-    code.is_library = is_library;
-    trace_.stacks.frames.push_back(code);
-    return static_cast<uint32_t>(trace_.stacks.frames.size() - 1);
-  }
   uint32_t thread(int64_t tid) {
     for (size_t i = 0; i < trace_.threads.size(); ++i) {
       if (trace_.threads[i].tid == tid) return static_cast<uint32_t>(i);
@@ -152,12 +141,9 @@ TEST(Stacks, small_shares_are_left_out_and_counted) {
   EXPECT_EQ(lines_of(report.sections[0].table, {"frame"}), (Lines{"work", "memcpy"}));
   EXPECT_EQ(report.sections[0].remarks.back(),
             "2 paths of smaller shares are left out (--min-share 0 shows all).");
-  const Analysis* analysis = find_analysis("stacks");
   for (const char* wrong : {"", "x", "-1", "101", "1x", "nan"}) {
-    EXPECT_FALSE(analysis
-                     ->run(program().trace(),
-                           parameters_of(*analysis, {{"weight", "cpu"}, {"min-share", wrong}}))
-                     .ok())
+    EXPECT_FALSE(
+        answer("stacks", program().trace(), {{"weight", "cpu"}, {"min-share", wrong}}).ok())
         << wrong;
   }
 }
@@ -189,18 +175,12 @@ trace::Trace launched() {
   rows.add(OpRow{"k2", 57, 60, launch});
   rows.add(OpRow{"copy", 80, 91, other});
   trace::Trace trace = rows.build();
-  const auto frame = [&](const char* function, const char* file, int64_t line) {
-    trace.names.insert(trace.names.end(), {function, file});
-    const auto name = static_cast<uint32_t>(trace.names.size());
-    trace::CodeFrame code{name - 2, name - 1, line, FrameKind::kNative, line == 0};
-    trace.stacks.parent.push_back(static_cast<int32_t>(trace.stacks.size()) - 1);
-    trace.stacks.frame.push_back(static_cast<uint32_t>(trace.stacks.frames.size()));
-    trace.stacks.frames.push_back(code);
-  };
-  frame("main", "train.py", 9);
-  trace.stacks.frames[0].kind = FrameKind::kPython;
-  frame("solve", "/src/solve.cpp", 12);
-  frame("stub", "/usr/lib/libx.so", 0);
+  const trace::CodeFrame python{.line = 9, .kind = FrameKind::kPython};
+  const trace::CodeFrame native{.line = 12, .kind = FrameKind::kNative};
+  const trace::CodeFrame library{.kind = FrameKind::kNative, .is_library = true};
+  add_frame(trace, kNone, "main", python, "train.py");
+  add_frame(trace, 0, "solve", native, "/src/solve.cpp");
+  add_frame(trace, 1, "stub", library, "/usr/lib/libx.so");
   trace.apis.stack.assign(trace.apis.size(), kNone);
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (trace.names[trace.apis.name[i]] == "hipLaunchKernel") trace.apis.stack[i] = 2;
@@ -209,9 +189,7 @@ trace::Trace launched() {
 }
 
 Lines launched_by(const Settings& settings, const std::vector<std::string>& keys) {
-  const Analysis* analysis = find_analysis("stacks");
-  return lines_of(value_of(analysis->run(launched(), parameters_of(*analysis, settings))), "stacks",
-                  keys);
+  return lines_of(value_of(answer("stacks", launched(), settings)), "stacks", keys);
 }
 
 TEST(Stacks, gpu_time_hangs_below_the_stack_in_which_it_was_launched) {
