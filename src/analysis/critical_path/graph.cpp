@@ -23,16 +23,11 @@ constexpr uint32_t kNoNode = ~uint32_t{0};
 class OtherWork {
  public:
   explicit OtherWork(const trace::Trace& trace) : trace_(trace) {
+    std::map<Key, trace::IntervalSet> busy;
     for (size_t op = 0; op < trace.ops.size(); ++op) {
-      extend(lanes_[key_of(op)].busy, {trace.ops.start_ns[op], trace.ops.end_ns[op]});
+      extend(busy[key_of(op)], {trace.ops.start_ns[op], trace.ops.end_ns[op]});
     }
-    for (auto& [key, lane] : lanes_) {
-      int64_t sum_ns = 0;
-      for (const trace::Interval& time : lane.busy) {
-        lane.before_ns.push_back(sum_ns);
-        sum_ns += time.end_ns - time.start_ns;
-      }
-    }
+    for (auto& [key, set] : busy) busy_.emplace(key, std::move(set));
   }
 
   // Whether its GPU did such work for most of the time from `from_ns` to the operation's start, and
@@ -41,16 +36,11 @@ class OtherWork {
     constexpr int64_t kUsualNs = 30'000;  // as sonde idle --latency
     const int64_t start_ns = trace_.ops.start_ns[op];
     if (start_ns - from_ns < kUsualNs) return false;
-    const Lane& lane = lanes_.at(key_of(op));
-    return 2 * (until(lane, start_ns) - until(lane, from_ns)) >= start_ns - from_ns;
+    return 2 * busy_.at(key_of(op)).in({from_ns, start_ns}) >= start_ns - from_ns;
   }
 
  private:
   using Key = std::pair<int64_t, bool>;  // GPU, whether kernels
-  struct Lane {
-    trace::IntervalSet busy;
-    std::vector<int64_t> before_ns;  // how long it was busy before each
-  };
 
   Key key_of(size_t op) const {
     const Category category = trace_.ops.category[op];
@@ -58,17 +48,8 @@ class OtherWork {
     return {trace_.ops.gpu[op], !moves};
   }
 
-  static int64_t until(const Lane& lane, int64_t ns) {
-    const auto after =
-        std::partition_point(lane.busy.begin(), lane.busy.end(),
-                             [&](const trace::Interval& time) { return time.start_ns < ns; });
-    if (after == lane.busy.begin()) return 0;
-    const auto last = static_cast<size_t>(after - lane.busy.begin()) - 1;
-    return lane.before_ns[last] + std::min(ns, lane.busy[last].end_ns) - lane.busy[last].start_ns;
-  }
-
   const trace::Trace& trace_;
-  std::map<Key, Lane> lanes_;
+  std::map<Key, CoveredTime> busy_;
 };
 
 class GraphBuilder {

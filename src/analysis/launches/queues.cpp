@@ -206,14 +206,12 @@ void add_row(const trace::Trace& trace, std::span<const uint32_t> rows, int64_t 
   const Depth waiting = depth_of(times.waited_from, times.waited_to, full, busy.first_ns);
   const Depth outstanding = depth_of(times.call_end, times.end, full, busy.first_ns);
   const Depth plain = depth_of(times.call_begin, times.start, full, busy.first_ns);
-  for (Value value :
-       {Value(static_cast<int64_t>(rows.size())), Value(times.linked), Value(busy.busy_ns),
-        Value(span - busy.busy_ns), Value(busy.overlapping), if_linked(times, plain.max),
-        if_linked(times, waiting.max), if_linked(times, mean(waiting, span)),
-        if_linked(times, outstanding.max), if_linked(times, mean(outstanding, span)),
-        if_linked(times, outstanding.full_ns), Value(busy.first_ns), Value(busy.last_ns)}) {
-    key.push_back(std::move(value));
-  }
+  key.insert(key.end(),
+             {static_cast<int64_t>(rows.size()), times.linked, busy.busy_ns, span - busy.busy_ns,
+              busy.overlapping, if_linked(times, plain.max), if_linked(times, waiting.max),
+              if_linked(times, mean(waiting, span)), if_linked(times, outstanding.max),
+              if_linked(times, mean(outstanding, span)), if_linked(times, outstanding.full_ns),
+              busy.first_ns, busy.last_ns});
   table.add_row(std::move(key));
 }
 

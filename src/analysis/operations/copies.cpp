@@ -53,10 +53,8 @@ report::Section sizes_section(const trace::Trace& trace, const OpGroups& directi
   });
   for (const OpGroup& copies : sizes.groups) {
     std::vector<Value> row = copies.key;
-    for (Value value : {Value(copies.time.calls), Value(copies.bytes), Value(copies.time.total_ns),
-                        rate(copies.bytes, copies.sized_ns)}) {
-      row.push_back(std::move(value));
-    }
+    row.insert(row.end(), {copies.time.calls, copies.bytes, copies.time.total_ns,
+                           rate(copies.bytes, copies.sized_ns)});
     section.table.add_row(std::move(row));
   }
   return section;

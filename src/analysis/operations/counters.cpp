@@ -64,12 +64,9 @@ void add_columns(report::Table& table) {
 void add_row(std::vector<Value> key, const std::string& counter, const Sum& sum,
              report::Table& table) {
   const auto ns = static_cast<double>(sum.gpu_ns);
-  for (Value value :
-       {Value(counter), Value(sum.ops), Value(sum.sum),
-        Value(sum.sum / static_cast<double>(sum.ops)), Value(sum.least), Value(sum.most),
-        Value(sum.gpu_ns), sum.gpu_ns == 0 ? Value() : Value(sum.sum / ns * 1e9)}) {
-    key.push_back(std::move(value));
-  }
+  key.insert(key.end(),
+             {counter, sum.ops, sum.sum, sum.sum / static_cast<double>(sum.ops), sum.least,
+              sum.most, sum.gpu_ns, sum.gpu_ns == 0 ? Value() : Value(sum.sum / ns * 1e9)});
   table.add_row(std::move(key));
 }
 

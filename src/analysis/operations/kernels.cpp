@@ -74,20 +74,15 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   for (size_t group = 0; group < spreads.size(); ++group) {
     const Spread& spread = spreads[group].durations;
     std::vector<report::Value> row = groups.groups[group].key;
-    for (report::Value value :
-         {report::Value(spread.calls), report::Value(spread.total_ns),
-          percent_of(spread.total_ns, whole), percent_of(spread.total_ns, wall),
-          report::Value(spreads[group].busy_ns), report::Value(spread.mean_ns()),
-          report::Value(spread.median_ns), report::Value(spread.p95_ns),
-          report::Value(spread.min_ns), report::Value(spread.max_ns), spread.cv()}) {
-      row.push_back(std::move(value));
-    }
+    row.insert(row.end(),
+               {spread.calls, spread.total_ns, percent_of(spread.total_ns, whole),
+                percent_of(spread.total_ns, wall), spreads[group].busy_ns, spread.mean_ns(),
+                spread.median_ns, spread.p95_ns, spread.min_ns, spread.max_ns, spread.cv()});
     if (with_shapes) {
       const ShapeUse& use = usual[group];
       const trace::LaunchShape& shape = trace.shapes[use.shape];
-      row.push_back(extent_text(use, shape.grid));
-      row.push_back(extent_text(use, shape.group));
-      row.emplace_back(use.shapes);
+      row.insert(row.end(),
+                 {extent_text(use, shape.grid), extent_text(use, shape.group), use.shapes});
     }
     section.table.add_row(std::move(row));
   }

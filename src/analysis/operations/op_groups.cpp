@@ -403,10 +403,8 @@ report::Table totals_table(const OpGroups& groups) {
   for (const OpGroup& group : groups.groups) {
     const Total& time = group.time;
     std::vector<Value> row = group.key;
-    for (Value value : {Value(time.calls), Value(time.total_ns), Value(time.mean_ns()),
-                        Value(time.min_ns), Value(time.max_ns), percent_of(time.total_ns, whole)}) {
-      row.push_back(std::move(value));
-    }
+    row.insert(row.end(), {time.calls, time.total_ns, time.mean_ns(), time.min_ns, time.max_ns,
+                           percent_of(time.total_ns, whole)});
     table.add_row(std::move(row));
   }
   return table;

@@ -1,6 +1,7 @@
 #include "analysis/page/info.h"
 
 #include <fmt/chrono.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -79,9 +80,10 @@ Section file_section(const trace::FileInfo& info) {
     fact("end_ns", "Last event", Kind::kTime, info.span->end_ns);
   }
   fact("clock", "Clock", Kind::kText, clock_of(info));
-  std::string snapshots;
-  for (const auto& clock : info.clocks) snapshots += (snapshots.empty() ? "" : ", ") + clock;
-  if (!snapshots.empty()) fact("snapshots", "Compared with", Kind::kText, snapshots);
+  if (!info.clocks.empty()) {
+    fact("snapshots", "Compared with", Kind::kText,
+         fmt::format("{}", fmt::join(info.clocks, ", ")));
+  }
   return section;
 }
 

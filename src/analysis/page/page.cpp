@@ -1,5 +1,8 @@
 #include "analysis/page/page.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -117,10 +120,7 @@ Section facts_of(const trace::Trace& trace) {
   std::set<int64_t> ranks;
   const auto gpus = gpu_times(trace);
   for (const auto& [id, gpu] : gpus) {
-    trace::IntervalSet all;
-    for (const auto& set : gpu.sets) all.insert(all.end(), set.begin(), set.end());
-    trace::normalise(all);
-    busy_ns += trace::length_ns(all);
+    busy_ns += analysis::busy_ns(gpu);
     wall_ns += gpu.extent.end_ns - gpu.extent.start_ns;
     if (gpu.rank) ranks.insert(*gpu.rank);
   }
@@ -132,9 +132,10 @@ Section facts_of(const trace::Trace& trace) {
   for (const trace::Device& device : trace.devices) {
     if (!device.name.empty()) devices.insert(device.name);
   }
-  std::string names;
-  for (const std::string& name : devices) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) section.add_fact({"devices", "Device", Kind::kText, names});
+  if (!devices.empty()) {
+    section.add_fact(
+        {"devices", "Device", Kind::kText, fmt::format("{}", fmt::join(devices, ", "))});
+  }
   count("gpus", "GPUs", gpus.size());
   count("ranks", "Ranks", ranks.size());
   count("operations", "Operations", trace.ops.size());

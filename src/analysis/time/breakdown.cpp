@@ -33,13 +33,10 @@ void add_columns(report::Table& table) {
 
 std::vector<Value> row_of(std::vector<Value> key, const Breakdown& breakdown) {
   const auto& exposed = breakdown.exposed_ns;
-  for (Value value :
-       {Value(breakdown.total_ns), Value(exposed[kCompute]), Value(exposed[kCommunication]),
-        Value(exposed[kCopy]), Value(exposed[kMemset]), Value(exposed[kOther]),
-        Value(breakdown.idle_ns), percent_of(exposed[kCompute], breakdown.total_ns),
-        percent_of(breakdown.idle_ns, breakdown.total_ns)}) {
-    key.push_back(std::move(value));
-  }
+  key.insert(key.end(), {breakdown.total_ns, exposed[kCompute], exposed[kCommunication],
+                         exposed[kCopy], exposed[kMemset], exposed[kOther], breakdown.idle_ns,
+                         percent_of(exposed[kCompute], breakdown.total_ns),
+                         percent_of(breakdown.idle_ns, breakdown.total_ns)});
   return key;
 }
 
@@ -127,30 +124,6 @@ report::Section step_section(const trace::Trace& trace, const std::map<int64_t, 
   return section;
 }
 
-// How long any operation ran on a GPU until each moment.
-class BusyUntil {
- public:
-  explicit BusyUntil(const std::vector<trace::Segment>& segments) : segments_(segments) {
-    sums_ns_.push_back(0);
-    for (const trace::Segment& segment : segments) {
-      sums_ns_.push_back(sums_ns_.back() + segment.time.end_ns - segment.time.start_ns);
-    }
-  }
-  int64_t in(Interval time) const { return until(time.end_ns) - until(time.start_ns); }
-
- private:
-  int64_t until(int64_t time_ns) const {
-    const auto next =
-        std::partition_point(segments_.begin(), segments_.end(),
-                             [&](const trace::Segment& one) { return one.time.end_ns <= time_ns; });
-    const int64_t whole_ns = sums_ns_[static_cast<size_t>(next - segments_.begin())];
-    return next == segments_.end() ? whole_ns
-                                   : whole_ns + std::max<int64_t>(0, time_ns - next->time.start_ns);
-  }
-  const std::vector<trace::Segment>& segments_;
-  std::vector<int64_t> sums_ns_;
-};
-
 // What each step launched, whenever it ran.
 report::Section launched_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus,
                                  const trace::Steps& steps) {
@@ -171,17 +144,16 @@ report::Section launched_section(const trace::Trace& trace, const std::map<int64
     gpu.rank = trace.rank_of_op(i);
     extend(gpu.sets[static_cast<size_t>(trace.ops.category[i])], time);
   }
-  std::map<int64_t, BusyUntil> busy;
-  for (const auto& [id, gpu] : gpus) busy.emplace(id, gpu.segments);
+  std::map<int64_t, CoveredTime> busy;
+  for (const auto& [id, gpu] : gpus) busy.emplace(id, busy_set(gpu.time));
   section.table.add_column(time("other_steps_ns", "Other steps"));
   for (const auto& [key, gpu] : launched) {
     Breakdown own = breakdown_of(trace::sweep(gpu.sets), gpu.extent);
     const int64_t others_ns = busy.at(key.second).in(gpu.extent) - (own.total_ns - own.idle_ns);
     own.idle_ns -= others_ns;
-    std::vector<Value> head = {steps.steps[static_cast<size_t>(key.first)].name};
-    head.emplace_back(int64_t{key.second});
-    head.push_back(rank_value(gpu));
-    std::vector<Value> row = row_of(std::move(head), own);
+    std::vector<Value> row = row_of(
+        {steps.steps[static_cast<size_t>(key.first)].name, int64_t{key.second}, rank_value(gpu)},
+        own);
     row.push_back(others_ns);
     section.table.add_row(std::move(row));
   }
@@ -236,15 +208,11 @@ std::map<int64_t, Plain> plain_classes(const trace::Trace& trace) {
 report::Section plain_section(const trace::Trace& trace, const std::map<int64_t, Swept>& swept) {
   report::Section section{.key = "plain", .title = "In the classes of other tools"};
   report::Table& table = section.table;
-  table.add_column(id("gpu_id", "GPU"));
-  for (const auto& [key, title] :
-       {std::pair{"busy_ns", "Busy"}, std::pair{"idle_ns", "Idle"},
-        std::pair{"compute_ns", "Compute"}, std::pair{"comm_ns", "Comm"},
-        std::pair{"mem_ns", "Memory"}, std::pair{"comm_comp_overlap_ns", "Comm and compute"},
-        std::pair{"exposed_comm_ns", "Exposed comm"},
-        std::pair{"exposed_mem_ns", "Exposed memory"}}) {
-    table.add_column(time(key, title));
-  }
+  table.add_columns({id("gpu_id", "GPU"), time("busy_ns", "Busy"), time("idle_ns", "Idle"),
+                     time("compute_ns", "Compute"), time("comm_ns", "Comm"),
+                     time("mem_ns", "Memory"), time("comm_comp_overlap_ns", "Comm and compute"),
+                     time("exposed_comm_ns", "Exposed comm"),
+                     time("exposed_mem_ns", "Exposed memory")});
   for (const auto& [id, gpu] : plain_classes(trace)) {
     const Interval extent = swept.at(id).time.extent;
     const int64_t compute = gpu.compute.length_ns;

@@ -52,11 +52,29 @@ std::map<int64_t, GpuTime> gpu_times(const trace::Trace& trace) {
   return gpus;
 }
 
-int64_t busy_ns(const GpuTime& gpu) {
+CoveredTime::CoveredTime(trace::IntervalSet set) : set_(std::move(set)) {
+  int64_t sum_ns = 0;
+  for (const Interval& one : set_) {
+    before_ns_.push_back(sum_ns);
+    sum_ns += one.end_ns - one.start_ns;
+  }
+}
+
+int64_t CoveredTime::until(int64_t time_ns) const {
+  const auto after = std::partition_point(
+      set_.begin(), set_.end(), [&](const Interval& one) { return one.start_ns < time_ns; });
+  if (after == set_.begin()) return 0;
+  const auto last = static_cast<size_t>(after - set_.begin()) - 1;
+  return before_ns_[last] + std::min(time_ns, set_[last].end_ns) - set_[last].start_ns;
+}
+
+trace::IntervalSet busy_set(const GpuTime& gpu) {
   trace::IntervalSet busy;
   for (const trace::IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
-  return trace::length_ns(busy);
+  return busy;
 }
+
+int64_t busy_ns(const GpuTime& gpu) { return trace::length_ns(busy_set(gpu)); }
 
 report::Value rank_value(const GpuTime& gpu) {
   return gpu.rank ? report::Value(*gpu.rank) : report::Value();

@@ -46,10 +46,23 @@ struct UnionLength {
   }
 };
 
+// How much of the time before each moment a set covers.
+class CoveredTime {
+ public:
+  explicit CoveredTime(trace::IntervalSet set);
+  int64_t in(trace::Interval time) const { return until(time.end_ns) - until(time.start_ns); }
+
+ private:
+  int64_t until(int64_t time_ns) const;
+  trace::IntervalSet set_;
+  std::vector<int64_t> before_ns_;  // by interval
+};
+
 // By GPU.
 std::map<int64_t, GpuTime> gpu_times(const trace::Trace& trace);
 
 // When any operation ran.
+trace::IntervalSet busy_set(const GpuTime& gpu);
 int64_t busy_ns(const GpuTime& gpu);
 
 report::Value rank_value(const GpuTime& gpu);

@@ -13,15 +13,7 @@ namespace {
 
 using namespace report::columns;
 
-struct Sum {
-  int64_t count = 0, total_ns = 0, max_ns = 0;
-  void add(const Gap& gap) {
-    const int64_t length = gap.time.end_ns - gap.time.start_ns;
-    ++count;
-    total_ns += length;
-    max_ns = std::max(max_ns, length);
-  }
-};
+int64_t length_of(trace::Interval time) { return time.end_ns - time.start_ns; }
 
 report::Section reasons_section(const trace::Trace& trace, const std::vector<Gap>& gaps,
                                 const std::map<int64_t, GpuTime>& gpus) {
@@ -33,18 +25,17 @@ report::Section reasons_section(const trace::Trace& trace, const std::vector<Gap
   table.add_columns({id("gpu_id", "GPU"), text("reason", "Reason"), integer("gaps", "Gaps"),
                      time("total_ns", "Total"), percent("wall_percentage", "Wall"),
                      time("mean_ns", "Mean"), time("max_ns", "Max")});
-  std::map<std::pair<int64_t, IdleReason>, Sum> sums;
-  for (const Gap& gap : gaps) sums[{gap.gpu, gap.reason}].add(gap);
-  std::vector<std::pair<std::pair<int64_t, IdleReason>, Sum>> order(sums.begin(), sums.end());
+  std::map<std::pair<int64_t, IdleReason>, Total> sums;
+  for (const Gap& gap : gaps) sums[{gap.gpu, gap.reason}].add(length_of(gap.time));
+  std::vector<std::pair<std::pair<int64_t, IdleReason>, Total>> order(sums.begin(), sums.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return a.first.first != b.first.first ? a.first.first < b.first.first
                                           : a.second.total_ns > b.second.total_ns;
   });
   for (const auto& [key, sum] : order) {
-    const trace::Interval extent = gpus.at(key.first).extent;
-    table.add_row({int64_t{key.first}, std::string(idle_reason_name(key.second)), sum.count,
-                   sum.total_ns, percent_of(sum.total_ns, extent.end_ns - extent.start_ns),
-                   sum.total_ns / sum.count, sum.max_ns});
+    table.add_row({int64_t{key.first}, std::string(idle_reason_name(key.second)), sum.calls,
+                   sum.total_ns, percent_of(sum.total_ns, length_of(gpus.at(key.first).extent)),
+                   sum.mean_ns(), sum.max_ns});
   }
   return section;
 }
@@ -95,15 +86,15 @@ report::Section longest_section(const trace::Trace& trace, std::vector<Gap> gaps
                      text("operator", "Operator"), text("frame", "Frame")});
   std::erase_if(gaps, [](const Gap& gap) { return gap.reason == IdleReason::kCopy; });
   std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
-    return a.time.end_ns - a.time.start_ns > b.time.end_ns - b.time.start_ns;
+    return length_of(a.time) > length_of(b.time);
   });
   if (gaps.size() > most) gaps.resize(most);
   if (gaps.empty()) return section;
   const Names names(trace, user);
   for (const Gap& gap : gaps) {
-    table.add_row({int64_t{gap.gpu}, gap.time.start_ns - trace.origin_ns,
-                   gap.time.end_ns - gap.time.start_ns, std::string(idle_reason_name(gap.reason)),
-                   names.host(gap), gap.host.time_ns == 0 ? Value() : Value(gap.host.time_ns),
+    table.add_row({int64_t{gap.gpu}, gap.time.start_ns - trace.origin_ns, length_of(gap.time),
+                   std::string(idle_reason_name(gap.reason)), names.host(gap),
+                   gap.host.time_ns == 0 ? Value() : Value(gap.host.time_ns),
                    names.op(gap.previous), names.op(gap.next), names.thread(gap.next),
                    names.leaf(gap.next), names.frame(gap.next)});
   }
@@ -132,8 +123,6 @@ std::map<int64_t, Around> times_around(const trace::Trace& trace,
   }
   return around;
 }
-
-int64_t length_of(trace::Interval time) { return time.end_ns - time.start_ns; }
 
 report::Section program_section(const trace::Trace& trace, const std::vector<Gap>& gaps,
                                 const std::map<int64_t, Around>& around) {
@@ -167,10 +156,7 @@ class HostTable {
            Row launch = kNone) {
     if (time.end_ns <= time.start_ns) return;
     for (const HostDeed& deed : host_.deeds_between(previous, next, time, launch)) {
-      Line& line = lines_[{gpu, when, deed.work, groups_.of(deed.label)}];
-      ++line.times;
-      line.total_ns += deed.time_ns;
-      line.max_ns = std::max(line.max_ns, deed.time_ns);
+      lines_[{gpu, when, deed.work, groups_.of(deed.label)}].add(deed.time_ns);
     }
   }
 
@@ -184,7 +170,7 @@ class HostTable {
                        time("max_ns", "Max")});
     report::lead_with(table, "name");
     report::leave_first(table, {"max_ns", "gaps", "when"});
-    std::vector<std::pair<Key, Line>> sorted(lines_.begin(), lines_.end());
+    std::vector<std::pair<Key, Total>> sorted(lines_.begin(), lines_.end());
     std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
       if (a.first.gpu != b.first.gpu) return a.first.gpu < b.first.gpu;
       if (a.second.total_ns != b.second.total_ns) return a.second.total_ns > b.second.total_ns;
@@ -195,7 +181,7 @@ class HostTable {
       const std::string& name = groups_.text(key.label);
       table.add_row({int64_t{key.gpu}, std::string(key.when),
                      std::string(trace::host_work_name(key.work)),
-                     name.empty() ? Value() : Value(name), line.times, line.total_ns, line.max_ns});
+                     name.empty() ? Value() : Value(name), line.calls, line.total_ns, line.max_ns});
     }
     return section;
   }
@@ -208,13 +194,10 @@ class HostTable {
     trace::NameId label;
     auto operator<=>(const Key&) const = default;
   };
-  struct Line {
-    int64_t times = 0, total_ns = 0, max_ns = 0;
-  };
   const trace::Trace& trace_;
   const HostTime& host_;
   trace::GroupNames groups_;
-  std::map<Key, Line> lines_;
+  std::map<Key, Total> lines_;
 };
 
 report::Section host_section(const trace::Trace& trace, const HostTime& host,
@@ -241,18 +224,18 @@ report::Section lengths_section(const std::vector<Gap>& gaps) {
                      time("total_ns", "Total")});
   constexpr int64_t kEdges[] = {0,      1'000,   2'000,     5'000,      10'000,      20'000,
                                 50'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
-  std::vector<Sum> sums(std::size(kEdges));
+  std::vector<Total> sums(std::size(kEdges));
   for (const Gap& gap : gaps) {
     if (gap.reason == IdleReason::kCopy) continue;
-    const int64_t length = gap.time.end_ns - gap.time.start_ns;
-    const auto above = std::upper_bound(std::begin(kEdges), std::end(kEdges), length);
-    sums[static_cast<size_t>(above - std::begin(kEdges)) - 1].add(gap);
+    const int64_t length_ns = length_of(gap.time);
+    const auto above = std::upper_bound(std::begin(kEdges), std::end(kEdges), length_ns);
+    sums[static_cast<size_t>(above - std::begin(kEdges)) - 1].add(length_ns);
   }
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (sums[i].count == 0) continue;
+    if (sums[i].calls == 0) continue;
     const bool open = i + 1 == sums.size();
     table.add_row(
-        {kEdges[i], open ? Value() : Value(kEdges[i + 1]), sums[i].count, sums[i].total_ns});
+        {kEdges[i], open ? Value() : Value(kEdges[i + 1]), sums[i].calls, sums[i].total_ns});
   }
   return section;
 }
