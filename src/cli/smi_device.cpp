@@ -57,19 +57,16 @@ std::optional<int64_t> SmiDevice::temperature(const std::string& place) const {
 }
 
 std::optional<int64_t> SmiDevice::hbm_temperature(int stack) const {
-  const auto bytes = monitor::read_file(card_.device + "/gpu_metrics");
-  if (!bytes) return std::nullopt;
-  const auto table = monitor::GpuMetricsTable::read(*bytes);
-  const auto degrees = table ? table->number("temperature_hbm", stack) : std::nullopt;
+  const auto degrees = table_number("temperature_hbm", stack);
   if (!degrees) return std::nullopt;
   return 1000 * static_cast<int64_t>(*degrees);
 }
 
-std::optional<uint64_t> SmiDevice::table_number(const std::string& field) const {
+std::optional<uint64_t> SmiDevice::table_number(const std::string& field, int index) const {
   const auto bytes = monitor::read_file(card_.device + "/gpu_metrics");
   if (!bytes) return std::nullopt;
   const auto table = monitor::GpuMetricsTable::read(*bytes);
-  return table ? table->number(field) : std::nullopt;
+  return table ? table->number(field, index) : std::nullopt;
 }
 
 std::optional<SmiClock> SmiDevice::clock(const std::string& name) const {

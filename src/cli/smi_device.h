@@ -33,7 +33,8 @@ class SmiDevice {
   // "edge", "junction", "mem": thousandths of a degree.
   std::optional<int64_t> temperature(const std::string& place) const;
   std::optional<int64_t> hbm_temperature(int stack) const;
-  std::optional<uint64_t> table_number(const std::string& field) const;  // of gpu_metrics
+  // Of gpu_metrics.
+  std::optional<uint64_t> table_number(const std::string& field, int index = 0) const;
   // The marked level of pp_dpm_NAME.
   std::optional<SmiClock> clock(const std::string& name) const;
   std::string performance_level() const;  // "" if it is not told

@@ -1,11 +1,11 @@
 #include "cli/smi_sections.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <set>
 
+#include "base/letters.h"
 #include "base/strings.h"
 #include "monitor/kept_file.h"
 
@@ -245,9 +245,7 @@ void Smi::voltages() {
 void Smi::buses() {
   out_.section("PCI Bus ID");
   for (const Chosen& each : chosen_) {
-    std::string address = each.device->card().address;
-    std::transform(address.begin(), address.end(), address.begin(), ::toupper);
-    out_.log(each.number, "PCI Bus", address);
+    out_.log(each.number, "PCI Bus", upper(each.device->card().address));
   }
 }
 
@@ -255,8 +253,7 @@ void Smi::memory(const std::vector<std::string>& types) {
   out_.section("Memory Usage (Bytes)");
   for (const Chosen& each : chosen_) {
     for (const std::string& type : types) {
-      std::string shown = type;
-      std::transform(shown.begin(), shown.end(), shown.begin(), ::toupper);
+      const std::string shown = upper(type);
       const auto put = [&](const char* name, const char* file) {
         const auto value = each.device->number("mem_info_" + type + file);
         if (value) return out_.log(each.number, shown + name, std::to_string(*value));
@@ -340,8 +337,7 @@ void Smi::processes(const std::string& proc, const std::string& sys,
       if (i > 0) values += (i > 1 ? ", " : "") + rows[r][i];
     }
     out_.line(line);
-    std::transform(values.begin(), values.end(), values.begin(), ::tolower);
-    if (r > 0) out_.system("PID" + rows[r][0], values);
+    if (r > 0) out_.system("PID" + rows[r][0], lower(values));
   }
 }
 
