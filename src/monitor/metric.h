@@ -12,49 +12,10 @@
 
 namespace sonde::monitor {
 
-// In the order of the table in metric.cpp.
 enum class Id : uint8_t {
-  kRss,
-  kPss,
-  kMinorFaults,
-  kMajorFaults,
-  kVoluntary,
-  kInvoluntary,
-  kCpuWait,
-  kUser,
-  kSystem,
-  kRead,
-  kWritten,
-  kThreads,
-  kCpuPercent,
-  kCpuMhz,
-  kCorePercent,
-  kCoreMhz,
-  kMemoryUsed,
-  kMemoryAvailable,
-  kSwapUsed,
-  kPressureCpu,
-  kPressureIo,
-  kPressureIoFull,
-  kPressureMemory,
-  kPressureMemoryFull,
-  kDiskRead,
-  kDiskWritten,
-  kDiskBusy,
-  kReceived,
-  kSent,
-  kPower,
-  kGpuBusy,
-  kGpuMemoryBusy,
-  kGpuMedia,
-  kGpuMemory,
-  kGpuPower,
-  kGpuEdge,
-  kGpuJunction,
-  kGpuMemoryTemperature,
-  kGpuClock,
-  kGpuMemoryClock,
-  kGpuThrottle,
+#define X(id, group, device, name, by_default, meaning) id,
+#include "monitor/metrics.inc"
+#undef X
   kCount
 };
 constexpr size_t kMetrics = static_cast<size_t>(Id::kCount);
