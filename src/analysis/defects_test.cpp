@@ -11,9 +11,9 @@ namespace {
 // Two queues of a GPU at once, and two GPUs that work one after the other.
 TEST(Defects, busy_never_exceeds_wall) {
   trace::TraceBuilder rows;
-  rows.add(OpRow{"a", 0, 100, trace::kNone, 0, 0});
-  rows.add(OpRow{"b", 0, 100, trace::kNone, 0, 1});
-  rows.add(OpRow{"c", 1000, 1100, trace::kNone, 1, 0});
+  rows.add(OpRow{"a", 0, 100, 0, 0});
+  rows.add(OpRow{"b", 0, 100, 0, 1});
+  rows.add(OpRow{"c", 1000, 1100, 1, 0});
   EXPECT_EQ(lines_of(ask("busy", rows), "busy", {"gpu_id", "busy_ns", "span_ns", "busy", "sum_ns"}),
             (Lines{"0|100|100|1|200", "1|100|100|1|100"}));
 }
@@ -52,8 +52,8 @@ TEST(Defects, full_queue_all_streams) {
   trace::TraceBuilder rows;
   for (const int64_t queue : {7, 8, 9}) {
     for (int i = 0; i < 3; ++i) {
-      const int api = rows.add(ApiRow{"", "hipLaunchKernel", i * 10, i * 10 + 5, queue});
-      rows.add(OpRow{"k", 100 + i * 10, 110 + i * 10, api, 0, queue});
+      rows.add(ApiRow{"", "hipLaunchKernel", i * 10, i * 10 + 5, queue},
+               OpRow{"k", 100 + i * 10, 110 + i * 10, 0, queue});
     }
   }
   EXPECT_EQ(lines_of(ask("queues", rows, {{"full", "3"}}), "queues",
@@ -65,8 +65,7 @@ TEST(Defects, launch_stats_include_hip) {
   for (const char* name : {"hipLaunchKernel", "hipExtModuleLaunchKernel", "cudaLaunchKernel",
                            "cuLaunchKernel", "clEnqueueNDRangeKernel", "hipGraphLaunch"}) {
     trace::TraceBuilder rows;
-    const int api = rows.add(ApiRow{"", name, 0, 5});
-    rows.add(OpRow{"k", 12, 20, api});
+    rows.add(ApiRow{"", name, 0, 5}, OpRow{"k", 12, 20});
     EXPECT_EQ(lines_of(ask("launches", rows), "launches", {"phase", "count", "total_ns"}),
               (Lines{"A: call|1|5", "Q: in the queue|1|7", "K: operation|1|8", "T: all|1|20",
                      "S: to its start, without W|1|12"}))
@@ -77,29 +76,24 @@ TEST(Defects, launch_stats_include_hip) {
 // 30 us is 30,000 of the nanoseconds that all times are in.
 TEST(Defects, gap_threshold_units) {
   trace::TraceBuilder rows;
-  const int api = rows.add(ApiRow{"", "hipLaunchKernel", 0, 5});
-  rows.add(OpRow{"k", 10, 1'000, api});
-  rows.add(OpRow{"k", 30'999, 31'000, api});
-  rows.add(OpRow{"k", 61'000, 62'000, api});
+  rows.add(ApiRow{"", "hipLaunchKernel", 0, 5}, OpRow{"k", 10, 1'000}, OpRow{"k", 30'999, 31'000},
+           OpRow{"k", 61'000, 62'000});
   EXPECT_EQ(lines_of(ask("idle", rows), "idle", {"reason", "gaps", "total_ns"}),
             (Lines{"other|1|30000", "launch latency|1|29999"}));
 }
 
 TEST(Defects, bandwidth_si_units) {
   trace::TraceBuilder rows;
-  OpRow copy{"", 0, 1'000'000, trace::kNone, 0, 0, "CopyHostToDevice"};
-  copy.bytes = 25'000'000;
-  rows.add(copy);
+  rows.add(OpRow{"", 0, 1'000'000, 0, 0, "CopyHostToDevice", 25'000'000});
   EXPECT_EQ(lines_of(ask("copies", rows), "copies", {"moved_bytes", "gb_per_s"}),
             (Lines{"25000000|25"}));
 }
 
 TEST(Defects, parents_not_double_counted) {
   trace::TraceBuilder rows;
-  const int api = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25});
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25}, OpRow{"gemm", 100, 200});
   rows.add(ApiRow{"cpu_op", "aten::addmm", 10, 40});
   rows.add(ApiRow{"cpu_op", "aten::linear", 5, 50});
-  rows.add(OpRow{"gemm", 100, 200, api});
   const auto report = ask("operators", rows);
   const auto& table = section_of(report, "operators").table;
   EXPECT_EQ(lines_of(table, {"operator", "self_gpu_ns", "total_gpu_ns", "cpu_self_ns"}),
@@ -110,10 +104,9 @@ TEST(Defects, parents_not_double_counted) {
 // A dispatch mode shows each operator inside of itself.
 TEST(Defects, count_under_dispatch_mode) {
   trace::TraceBuilder rows;
-  const int api = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25});
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25}, OpRow{"gemm", 100, 200});
   rows.add(ApiRow{"cpu_op", "aten::mm", 12, 30});
   rows.add(ApiRow{"cpu_op", "aten::mm", 10, 40});
-  rows.add(OpRow{"gemm", 100, 200, api});
   EXPECT_EQ(lines_of(ask("operators", rows), "operators",
                      {"operator", "calls", "self_ops", "total_ops", "total_gpu_ns", "cpu_ns"}),
             (Lines{"aten::mm|1|1|1|100|30"}));
@@ -137,7 +130,7 @@ TEST(Defects, count_of_operators_that_call_themselves) {
 TEST(Defects, copy_filled_gap_not_idle) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"k", 0, 100});
-  rows.add(OpRow{"", 100, 180, trace::kNone, 0, 1, "CopyHostToDevice"});
+  rows.add(OpRow{"", 100, 180, 0, 1, "CopyHostToDevice"});
   rows.add(OpRow{"k", 200, 300});
   EXPECT_EQ(lines_of(ask("idle", rows), "idle", {"reason", "gaps", "total_ns"}),
             (Lines{"copy|1|80", "unlinked|1|20"}));
@@ -146,9 +139,9 @@ TEST(Defects, copy_filled_gap_not_idle) {
 TEST(Defects, zero_length_events) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"compute", 0, 100});
-  rows.add(OpRow{"ncclDevKernel", 50, 50, trace::kNone, 0, 1});
-  rows.add(OpRow{"ncclDevKernel", 100, 100, trace::kNone, 0, 1});
-  rows.add(OpRow{"ncclDevKernel", 150, 150, trace::kNone, 0, 1});
+  rows.add(OpRow{"ncclDevKernel", 50, 50, 0, 1});
+  rows.add(OpRow{"ncclDevKernel", 100, 100, 0, 1});
+  rows.add(OpRow{"ncclDevKernel", 150, 150, 0, 1});
   const auto report = ask("overlap", rows);
   EXPECT_TRUE(section_of(report, "overlap").table.rows.empty());
   EXPECT_EQ(lines_of(report, "at_once", {"operations", "time_ns"}), (Lines{"1|100"}));
@@ -177,9 +170,9 @@ TEST(Defects, steps_have_what_they_launched) {
     const int64_t at = step * 100;
     rows.add(ApiRow{"user_annotation", "ProfilerStep#" + std::to_string(step), at, at + 100});
     for (int64_t i = 0; i < 2; ++i) {
-      const int call = rows.add(ApiRow{"", "hipLaunchKernel", at + i * 10, at + i * 10 + 5, 1 + i});
       const int64_t begin = 90 + step * 1000 + i * 200;
-      rows.add(OpRow{"k", begin, begin + 100 + 10 * step, call, 0, i});
+      rows.add(ApiRow{"", "hipLaunchKernel", at + i * 10, at + i * 10 + 5, 1 + i},
+               OpRow{"k", begin, begin + 100 + 10 * step, 0, i});
     }
   }
   rows.add(OpRow{"launched before the recording", 0, 10});
@@ -225,8 +218,8 @@ TEST(Defects, times_count_from_the_start_of_the_trace) {
   for (int64_t i = 0; i < 4; ++i) {
     const int64_t at = kBoot + 1000 + i * 1'000'000;
     const int64_t length = i == 3 ? 600'000 : 10;
-    const int call = rows.add(ApiRow{"hip", "hipLaunchKernel", at, at + length});
-    rows.add(OpRow{"k", at + length + 5, at + length + 55, call});
+    rows.add(ApiRow{"hip", "hipLaunchKernel", at, at + length},
+             OpRow{"k", at + length + 5, at + length + 55});
   }
   EXPECT_EQ(lines_of(ask("launches", rows), "slow_calls", {"call_begin_ns"}), (Lines{"3001000"}));
 }
@@ -234,8 +227,7 @@ TEST(Defects, times_count_from_the_start_of_the_trace) {
 TEST(Idle, Reasons) {
   trace::TraceBuilder rows;
   const auto launch = [&](int64_t begin, int64_t start, int64_t end, int64_t queue = 0) {
-    const int api = rows.add(ApiRow{"", "hipLaunchKernel", begin, begin + 5});
-    rows.add(OpRow{"k", start, end, api, 0, queue});
+    rows.add(ApiRow{"", "hipLaunchKernel", begin, begin + 5}, OpRow{"k", start, end, 0, queue});
   };
   launch(0, 10, 100'000);
   rows.add(ApiRow{"", "hipDeviceSynchronize", 20, 120'000});
@@ -255,11 +247,9 @@ TEST(Idle, Reasons) {
 TEST(Idle, AGapIsCutAtItsLaunch) {
   const auto reasons = [](int64_t start, bool waits) {
     trace::TraceBuilder rows;
-    const int first = rows.add(ApiRow{"", "hipLaunchKernel", 0, 5});
+    rows.add(ApiRow{"", "hipLaunchKernel", 0, 5}, OpRow{"k", 10, 100'000});
     if (waits) rows.add(ApiRow{"", "hipStreamWaitEvent", 150'000, 150'010});
-    const int second = rows.add(ApiRow{"", "hipLaunchKernel", 160'000, 160'006});
-    rows.add(OpRow{"k", 10, 100'000, first});
-    rows.add(OpRow{"k", start, start + 10, second});
+    rows.add(ApiRow{"", "hipLaunchKernel", 160'000, 160'006}, OpRow{"k", start, start + 10});
     return lines_of(ask("idle", rows), "idle", {"reason", "gaps", "total_ns"});
   };
   EXPECT_EQ(reasons(500'000, false), (Lines{"other|1|340000", "launch-bound|1|60000"}));

@@ -39,8 +39,8 @@ trace::TraceBuilder generate(uint32_t seed) {
         const int64_t begin = start + 12 + below(300);
         const int64_t length = below(8) == 0 ? 0 : below(200);
         const bool is_kernel = below(4) != 0;
-        OpRow op_row{is_kernel ? kernels[below(5)] : "", begin, begin + length,
-                     below(12) == 0 ? trace::kNone : api};
+        OpRow op_row{is_kernel ? kernels[below(5)] : "", begin, begin + length};
+        op_row.api = below(12) == 0 ? trace::kNone : api;
         op_row.gpu = pid / 10 * 2 + below(2);
         op_row.queue = below(3);
         if (!is_kernel) op_row.type = others[below(4)];

@@ -26,13 +26,13 @@ TEST(Arrange, IndependentOfTheOrderOfRows) {
   TraceBuilder rows;
   for (int i = 0; i < 300; ++i) {
     const auto start = static_cast<int64_t>(random() % 100);
-    const int api = rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", start, start + i,
-                                               static_cast<int64_t>(random() % 3)});
+    rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", start, start + i,
+                               static_cast<int64_t>(random() % 3)},
+             TraceBuilder::Op{"linked" + std::to_string(i), start + 7, start + 9});
     rows.add(TraceBuilder::Op{"k" + std::to_string(random() % 4), start + 5,
-                              start + 5 + static_cast<int64_t>(random() % 3), kNone,
+                              start + 5 + static_cast<int64_t>(random() % 3),
                               static_cast<int32_t>(random() % 2),
                               static_cast<int64_t>(random() % 3)});
-    rows.add(TraceBuilder::Op{"linked" + std::to_string(i), start + 7, start + 9, api});
   }
   const auto expected = ops_of(rows.build());
   EXPECT_TRUE(std::is_sorted(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
@@ -46,7 +46,7 @@ TEST(Arrange, CategoriesOfOperations) {
   int64_t t = 0;
   const auto category = [&](const std::string& name, const std::string& type) {
     TraceBuilder one;
-    one.add(TraceBuilder::Op{name, t, t + 1, kNone, 0, 0, type});
+    one.add(TraceBuilder::Op{name, t, t + 1, 0, 0, type});
     return one.build().ops.category[0];
   };
   EXPECT_EQ(category("gemm", "KernelExecution"), Category::kCompute);
@@ -144,9 +144,8 @@ TEST(Arrange, OperatorsOfTorchWithoutCategories) {
 
 TEST(Arrange, WindowClipsOperationsAndKeepsCallsThatLaunchedThem) {
   TraceBuilder rows;
-  const int launch = rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", 0, 10});
-  rows.add(TraceBuilder::Op{"cut", 90, 110, launch});
-  rows.add(TraceBuilder::Op{"outside", 20, 30, launch});
+  rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", 0, 10},
+           TraceBuilder::Op{"cut", 90, 110}, TraceBuilder::Op{"outside", 20, 30});
   Window window;
   window.select = {100, 200};
   window.extent = window.select;
@@ -169,9 +168,9 @@ TEST(Arrange, ARankHasItsOwnCallsOnly) {
   rows.set_rank(7, 0);
   rows.set_rank(10'000'007, 1);
   for (const int64_t pid : {7, 10'000'007}) {
-    const int api = rows.add({"cuda_runtime", "cudaLaunchKernel", 0, 10, 1, pid});
+    rows.add({"cuda_runtime", "cudaLaunchKernel", 0, 10, 1, pid},
+             {pid == 7 ? "mine" : "other", 20, 30});
     rows.add({"cuda_sync", "Context Sync", 5, 9, -1, pid - 7});
-    rows.add({pid == 7 ? "mine" : "other", 20, 30, api});
   }
   Request request = TraceBuilder::everything();
   request.rank = 1;
@@ -187,14 +186,14 @@ TEST(Arrange, ARankHasItsOwnCallsOnly) {
 
 TEST(Arrange, RanksFollowFromTheLaunchingProcess) {
   TraceBuilder rows;
-  const int a = rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 0, 1, 1, 10});
-  const int b = rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 0, 1, 1, 20});
+  rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 0, 1, 1, 10},
+           TraceBuilder::Op{"of rank 0", 1, 2, 0});
+  rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 0, 1, 1, 20},
+           TraceBuilder::Op{"of rank 1", 5, 6, 1});
   rows.set_rank(10, 0);
   rows.set_rank(20, 1);
-  rows.add(TraceBuilder::Op{"of rank 0", 1, 2, a, 0});
-  rows.add(TraceBuilder::Op{"before the recording", 3, 4, kNone, 0});
-  rows.add(TraceBuilder::Op{"of rank 1", 5, 6, b, 1});
-  rows.add(TraceBuilder::Op{"of nobody", 7, 8, kNone, 2});
+  rows.add(TraceBuilder::Op{"before the recording", 3, 4, 0});
+  rows.add(TraceBuilder::Op{"of nobody", 7, 8, 2});
   const Trace all = rows.build(2);
   EXPECT_EQ(all.rank_of_op(0), 0);
   EXPECT_EQ(all.rank_of_op(1), 0);

@@ -29,7 +29,7 @@ TraceBuilder marked() {
   rows.add(ApiRow{"cuda_runtime", "load", 2000, 2001});  // a call is not a marker
   rows.add(OpRow{"gemm_a", 510, 520});
   rows.add(OpRow{"gemm_b", 610, 690});
-  rows.add(OpRow{"gemm_c", 700, 701, kNone, 0, 0, "CopyHostToDevice"});
+  rows.add(OpRow{"gemm_c", 700, 701, 0, 0, "CopyHostToDevice"});
   rows.add(OpRow{"add", 800, 860});
   return rows;
 }
@@ -65,8 +65,8 @@ TEST(NamedWindow, WhatAStepLaunched) {
     const int64_t at = step * 100;
     rows.add(ApiRow{"user_annotation", "ProfilerStep#" + std::to_string(step), at, at + 80});
     for (int64_t i = 0; i < 2; ++i) {
-      const int call = rows.add(ApiRow{"cuda_runtime", "cudaLaunchKernel", at + i, at + i + 5});
-      rows.add(OpRow{"k", 1000 + step * 500 + i * 20, 1010 + step * 500 + i * 20, call});
+      rows.add(ApiRow{"cuda_runtime", "cudaLaunchKernel", at + i, at + i + 5},
+               OpRow{"k", 1000 + step * 500 + i * 20, 1010 + step * 500 + i * 20});
     }
   }
   rows.add(OpRow{"unknown", 1100, 1200});

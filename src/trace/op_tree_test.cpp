@@ -28,13 +28,13 @@ auto parents(const Trace& trace, const OpTree& tree) {
 
 TEST(OpTree, PythonOperatorCallKernel) {
   TraceBuilder rows;
-  const int launch = rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", 30, 40});
+  rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", 30, 40},
+           TraceBuilder::Op{"k", 70, 80});
   rows.add(TraceBuilder::Api{"cpu_op", "aten::addmm", 25, 45});
   rows.add(TraceBuilder::Api{"cpu_op", "aten::linear", 20, 45});
   rows.add(TraceBuilder::Api{"python_function", "model.py(3): forward", 10, 50});
   rows.add(TraceBuilder::Api{"user_annotation", "ProfilerStep#1", 0, 60});
   rows.add(TraceBuilder::Api{"cpu_op", "other thread", 0, 100, 2});
-  rows.add(TraceBuilder::Op{"k", 70, 80, launch});
   rows.add(TraceBuilder::Op{"before", 1, 2});
   for (const uint32_t seed : {0u, 1u, 2u, 3u}) {
     const Trace trace = rows.build(seed);
@@ -57,10 +57,9 @@ TEST(OpTree, correlation_ids_are_per_process) {
   TraceBuilder rows;
   for (const int64_t pid : {1, 2}) {
     const std::string suffix = std::to_string(pid);
-    const int launch =
-        rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", 30, 40, 7, pid});
+    rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", 30, 40, 7, pid},
+             TraceBuilder::Op{"k" + suffix, 60, 70, static_cast<int32_t>(pid)});
     rows.add(TraceBuilder::Api{"cpu_op", "aten::op" + suffix, 20, 50, 7, pid});
-    rows.add(TraceBuilder::Op{"k" + suffix, 60, 70, launch, static_cast<int32_t>(pid)});
   }
   const Trace trace = rows.build();
   const OpTree tree = build_op_tree(trace);
@@ -75,10 +74,8 @@ TEST(OpTree, WithoutAnOperatorTheInnermostRangeElseTheCall) {
   TraceBuilder rows;
   rows.add(TraceBuilder::Api{"", "outer", 0, 100, 1, 1, "roctx"});
   rows.add(TraceBuilder::Api{"", "inner", 10, 30, 1, 1, "roctx"});
-  const int in_both = rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 15, 20});
-  const int in_none = rows.add(TraceBuilder::Api{"", "hipMemcpyAsync", 150, 160});
-  rows.add(TraceBuilder::Op{"k", 200, 210, in_both});
-  rows.add(TraceBuilder::Op{"copy", 300, 310, in_none});
+  rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 15, 20}, TraceBuilder::Op{"k", 200, 210});
+  rows.add(TraceBuilder::Api{"", "hipMemcpyAsync", 150, 160}, TraceBuilder::Op{"copy", 300, 310});
   const Trace trace = rows.build();
   const OpTree tree = build_op_tree(trace);
   EXPECT_EQ(name_of(trace, tree.leaf[0]), "inner");

@@ -112,11 +112,11 @@ TEST(Steps, MarkersOfServersCountIfMostIsLaunchedInThem) {
     TraceBuilder rows;
     for (const R& range : ranges) rows.add(range);
     for (int64_t at = 0; at < 600; at += 10) {
-      const int launch = rows.add(R{"cuda_runtime", "cudaLaunchKernel", at, at + 1});
       const int64_t lasts = at % 50 == 0 ? 6 : 1;
-      rows.add(TraceBuilder::Op{"k" + std::to_string(at % 50), at + 3, at + 3 + lasts, launch});
-      const int other = rows.add(R{"cuda_runtime", "cudaLaunchKernel", at, at + 1, 9, 9});
-      rows.add(TraceBuilder::Op{"other", at + 3, at + 9, other, 1});
+      rows.add(R{"cuda_runtime", "cudaLaunchKernel", at, at + 1},
+               TraceBuilder::Op{"k" + std::to_string(at % 50), at + 3, at + 3 + lasts});
+      rows.add(R{"cuda_runtime", "cudaLaunchKernel", at, at + 1, 9, 9},
+               TraceBuilder::Op{"other", at + 3, at + 9, 1});
     }
     const auto steps = find_steps(rows.build(), "");
     return steps.ok() && !steps->steps.empty() ? steps->steps[0].name : "none";

@@ -25,13 +25,13 @@ class TraceBuilder {
   struct Op {
     std::string name;
     int64_t start_ns = 0, end_ns = 0;
-    int api = kNone;  // what add() returned
     int64_t gpu = 0;
     int64_t queue = 0;
     std::string type = "KernelExecution";
     int64_t bytes = -1;
     std::vector<std::pair<std::string, double>> counters = {};
     std::vector<int64_t> grid = {}, group = {};  // three each, or unknown
+    int api = kNone;                             // the call that launched it: what add() returned
   };
 
   int add(Api api) {
@@ -39,6 +39,16 @@ class TraceBuilder {
     return static_cast<int>(apis_.size()) - 1;
   }
   void add(Op op) { ops_.push_back(std::move(op)); }
+  // A call, and what it launches.
+  template <typename... More>
+  int add(Api call, Op launched, More... more) {
+    const int api = add(std::move(call));
+    for (Op* op : {&launched, &more...}) {
+      op->api = api;
+      add(std::move(*op));
+    }
+    return api;
+  }
   void set_device(int64_t gpu, std::string name, int64_t compute_units = 0) {
     devices_.push_back({gpu, std::move(name), compute_units});
   }

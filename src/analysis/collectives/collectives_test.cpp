@@ -46,8 +46,8 @@ struct Rank {
           elements, numbered ? fmt::format(", \"Seq\": {}", number++) : "");
       const int64_t t = time.start_ns - 50;
       rows.add(ApiRow{"cpu_op", "record_param_comms", t, t + 40, 1, 1, "", args});
-      const int launch = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", t + 5, t + 10});
-      rows.add(OpRow{"ncclDevKernel_Generic", time.start_ns, time.end_ns, launch});
+      rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", t + 5, t + 10},
+               OpRow{"ncclDevKernel_Generic", time.start_ns, time.end_ns});
     }
     return rows.build(3, collectives_needs());
   }
@@ -321,8 +321,8 @@ TEST(Collectives, RatesOfEachCommunicator) {
     rows.add(
         ApiRow{"", "ncclBroadcast", t, t + 50, 1, 1, "rccl",
                fmt::format("count = 1000 | comm = {} | bytes = 4000", is_far ? "0xb0" : "0xa0")});
-    const int launch = rows.add(ApiRow{"", "hipLaunchKernel", t + 10, t + 20, 1, 1, "hip"});
-    rows.add(OpRow{"ncclDevKernel_Generic_1()", t + 100, t + (is_far ? 10'100 : 1100), launch});
+    rows.add(ApiRow{"", "hipLaunchKernel", t + 10, t + 20, 1, 1, "hip"},
+             OpRow{"ncclDevKernel_Generic_1()", t + 100, t + (is_far ? 10'100 : 1100)});
   }
   const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
   EXPECT_EQ(
@@ -346,8 +346,8 @@ TEST(Collectives, OfCallsOfRccl) {
   trace::TraceBuilder rows;
   rows.add(ApiRow{"", "ncclAllReduce", 0, 50, 1, 1, "rccl",
                   "sendbuff = 0x100 | count = 1000 | comm = 0xc0 | bytes = 4000"});
-  const int launch = rows.add(ApiRow{"", "hipLaunchKernel", 10, 20, 1, 1, "hip"});
-  rows.add(OpRow{"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", 100, 1100, launch});
+  rows.add(ApiRow{"", "hipLaunchKernel", 10, 20, 1, 1, "hip"},
+           OpRow{"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", 100, 1100});
   const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
   const Collectives all = find_collectives(traces);
   EXPECT_EQ(all.list.at(0).bytes, 4000);
@@ -366,10 +366,9 @@ TEST(Collectives, OfGroupsOfCallsOfRccl) {
     }
     rows.add(ApiRow{"", "ncclGroupEnd", t + 20, t + 60, 1, 1, "rccl"});
     for (int i = 0; i < kernels; ++i) {
-      const int launch =
-          rows.add(ApiRow{"", "hipExtLaunchKernel", t + 22 + 4 * i, t + 24 + 4 * i, 1, 1, "hip"});
       // The last that was launched begins first.
-      rows.add(OpRow{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", t + 50 - i, t + 90 - i, launch});
+      rows.add(ApiRow{"", "hipExtLaunchKernel", t + 22 + 4 * i, t + 24 + 4 * i, 1, 1, "hip"},
+               OpRow{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", t + 50 - i, t + 90 - i});
     }
   };
   trace::TraceBuilder rows;

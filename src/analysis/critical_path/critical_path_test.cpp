@@ -25,15 +25,18 @@ ApiRow runtime(const char* name, int64_t start_ns, int64_t end_ns, int64_t tid =
   return ApiRow{"cuda_runtime", name, start_ns, end_ns, tid, 1, "", args};
 }
 
+ApiRow hip(const char* name, int64_t start_ns, int64_t end_ns, const char* args,
+           int64_t stream = trace::kNoStream) {
+  return ApiRow{"", name, start_ns, end_ns, 1, 1, "hip", args, stream};
+}
+
 // A launch into an idle queue, a kernel that waits for it, and the call that waits for both.
 TEST(CriticalPath, LaunchQueueAndSynchronisation) {
   trace::TraceBuilder rows;
   rows.add(ApiRow{"cpu_op", "aten::mm", 0, 40});
-  const int first = rows.add(runtime("hipLaunchKernel", 10, 20));
-  const int second = rows.add(runtime("hipLaunchKernel", 25, 35));
+  rows.add(runtime("hipLaunchKernel", 10, 20), OpRow{"k1", 22, 100});
+  rows.add(runtime("hipLaunchKernel", 25, 35), OpRow{"k2", 105, 205});
   rows.add(runtime("hipDeviceSynchronize", 50, 230));
-  rows.add(OpRow{"k1", 22, 100, first});
-  rows.add(OpRow{"k2", 105, 205, second});
   for (const uint32_t seed : {0u, 1u, 2u}) {
     EXPECT_EQ(
         edges_of(rows, seed),
@@ -56,7 +59,7 @@ TEST(CriticalPath, LaunchQueueAndSynchronisation) {
 TEST(CriticalPath, SaysThatMostIsUnexplained) {
   trace::TraceBuilder rows;
   for (int64_t at = 0; at < 1000; at += 200) {
-    rows.add(OpRow{"k", at + 4, at + 10, rows.add(runtime("hipLaunchKernel", at, at + 2))});
+    rows.add(runtime("hipLaunchKernel", at, at + 2), OpRow{"k", at + 4, at + 10});
   }
   const report::Report report = ask("critical-path", rows);
   const auto& remarks = section_of(report, "bound_by").remarks;
@@ -70,10 +73,9 @@ TEST(CriticalPath, WorkThatWasLaunchedBeforeTheRecording) {
   const auto edges = [](int64_t end_ns) {
     trace::TraceBuilder rows;
     rows.add(runtime("hipDeviceSynchronize", 5, 105));
-    const int launch = rows.add(runtime("hipLaunchKernel", 120, 125));
+    rows.add(runtime("hipLaunchKernel", 120, 125), OpRow{"k2", 130, 170});
     rows.add(OpRow{"k0", 0, 50});
     rows.add(OpRow{"k1", 50, end_ns});
-    rows.add(OpRow{"k2", 130, 170, launch});
     return edges_of(rows);
   };
   Lines expected = {"span|start of k0|end of k0|50",
@@ -94,9 +96,8 @@ TEST(CriticalPath, WorkThatWasLaunchedBeforeTheRecording) {
 // k1, much longer than the call, is not what it waited for.
 TEST(CriticalPath, ACallThatReturnsWhileTheQueueRuns) {
   trace::TraceBuilder rows;
-  const int first = rows.add(runtime("hipLaunchKernel", 0, 10));
+  rows.add(runtime("hipLaunchKernel", 0, 10), OpRow{"k1", 12, 100});
   rows.add(runtime("hipStreamSynchronize", 20, 25));
-  rows.add(OpRow{"k1", 12, 100, first});
   const trace::Trace trace = rows.build(0, find_analysis("critical-path")->needs({}));
   EXPECT_TRUE(find_waits(trace, order_of_ops(trace)).calls.empty());
 }
@@ -105,12 +106,9 @@ TEST(CriticalPath, ACallThatReturnsWhileTheQueueRuns) {
 // is that of k1, not of the launch. k3 begins as k2 ends, rounded.
 TEST(CriticalPath, TheNextOfAQueueBeginsBeforeTheEnd) {
   trace::TraceBuilder rows;
-  const int first = rows.add(runtime("hipLaunchKernel", 0, 10));
-  const int second = rows.add(runtime("hipLaunchKernel", 20, 30));
-  const int third = rows.add(runtime("hipLaunchKernel", 40, 50));
-  rows.add(OpRow{"k1", 15, 1000, first});
-  rows.add(OpRow{"k2", 998, 1100, second});
-  rows.add(OpRow{"k3", 1100, 1120, third});
+  rows.add(runtime("hipLaunchKernel", 0, 10), OpRow{"k1", 15, 1000});
+  rows.add(runtime("hipLaunchKernel", 20, 30), OpRow{"k2", 998, 1100});
+  rows.add(runtime("hipLaunchKernel", 40, 50), OpRow{"k3", 1100, 1120});
   EXPECT_EQ(
       edges_of(rows),
       (Lines{"launch delay|start of hipLaunchKernel|start of k1|15",
@@ -127,10 +125,8 @@ TEST(CriticalPath, TheNextOfAQueueBeginsBeforeTheEnd) {
 TEST(CriticalPath, AnOperationBesideAnotherOfItsQueue) {
   trace::TraceBuilder rows;
   rows.add(ApiRow{"cpu_op", "prepare", 12, 500});
-  const int first = rows.add(runtime("hipLaunchKernel", 0, 10));
-  const int second = rows.add(runtime("hipLaunchKernel", 500, 505));
-  rows.add(OpRow{"k1", 10, 1000, first});
-  rows.add(OpRow{"k2", 510, 2000, second});
+  rows.add(runtime("hipLaunchKernel", 0, 10), OpRow{"k1", 10, 1000});
+  rows.add(runtime("hipLaunchKernel", 500, 505), OpRow{"k2", 510, 2000});
   EXPECT_EQ(bounds_of(ask("critical-path", rows)),
             (Lines{"gpu_compute|1490", "cpu|498", "kernel_launch_overhead|10"}));
 }
@@ -138,8 +134,7 @@ TEST(CriticalPath, AnOperationBesideAnotherOfItsQueue) {
 // A call that waits for nothing is work of the CPU.
 TEST(CriticalPath, ASynchronisationThatDoesNotWait) {
   trace::TraceBuilder rows;
-  const int launch = rows.add(runtime("cudaLaunchKernel", 0, 10));
-  rows.add(OpRow{"k", 12, 20, launch});
+  rows.add(runtime("cudaLaunchKernel", 0, 10), OpRow{"k", 12, 20});
   rows.add(runtime("cudaDeviceSynchronize", 100, 130));
   EXPECT_EQ(bounds_of(ask("critical-path", rows)), (Lines{"cpu|40"}));
 }
@@ -149,10 +144,8 @@ TEST(CriticalPath, ASynchronisationThatDoesNotWait) {
 // now k3 bounds it, with 150. Without k2 and k1 nothing but k3 counts.
 TEST(CriticalPath, WhatIfFindsWhatBoundsInstead) {
   trace::TraceBuilder rows;
-  const int launch = rows.add(runtime("hipGraphLaunch", 0, 10));
-  rows.add(OpRow{"k1", 10, 110, launch, 0, 1});
-  rows.add(OpRow{"k2", 110, 190, launch, 0, 1});
-  rows.add(OpRow{"k3", 10, 160, launch, 0, 2});
+  rows.add(runtime("hipGraphLaunch", 0, 10), OpRow{"k1", 10, 110, 0, 1},
+           OpRow{"k2", 110, 190, 0, 1}, OpRow{"k3", 10, 160, 0, 2});
   const auto then = [&](const char* setting) {
     const auto report = ask("critical-path", rows, {{"what-if", setting}});
     const report::Section& section = section_of(report, "what_if");
@@ -174,10 +167,8 @@ TEST(CriticalPath, WhatIfFindsWhatBoundsInstead) {
 TEST(CriticalPath, graph_launched_kernels_are_on_the_path) {
   for (const char* call : {"hipGraphLaunch", "cudaGraphLaunch"}) {
     trace::TraceBuilder rows;
-    const int launch = rows.add(runtime(call, 0, 10));
-    rows.add(OpRow{"n1", 20, 50, launch, 0, 1});
-    rows.add(OpRow{"n2", 55, 90, launch, 0, 1});
-    rows.add(OpRow{"n3", 30, 60, launch, 0, 2});
+    rows.add(runtime(call, 0, 10), OpRow{"n1", 20, 50, 0, 1}, OpRow{"n2", 55, 90, 0, 1},
+             OpRow{"n3", 30, 60, 0, 2});
     EXPECT_EQ(edges_of(rows),
               (Lines{fmt::format("launch delay|start of {}|start of n1|20", call),
                      "span|start of n1|end of n1|30", "kernel-kernel delay|end of n1|start of n2|5",
@@ -191,10 +182,8 @@ TEST(CriticalPath, CommunicationCopiesAndDataLoading) {
   trace::TraceBuilder rows;
   rows.add(ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100});
   rows.add(ApiRow{"cpu_op", "aten::stack", 20, 90});
-  const int copy = rows.add(runtime("hipMemcpyAsync", 110, 120));
-  const int reduce = rows.add(runtime("hipLaunchKernel", 121, 125));
-  rows.add(OpRow{"", 130, 180, copy, 0, 0, "CopyHostToDevice"});
-  rows.add(OpRow{"ncclDevKernel_AllReduce", 180, 300, reduce});
+  rows.add(runtime("hipMemcpyAsync", 110, 120), OpRow{"", 130, 180, 0, 0, "CopyHostToDevice"});
+  rows.add(runtime("hipLaunchKernel", 121, 125), OpRow{"ncclDevKernel_AllReduce", 180, 300});
   rows.add(runtime("hipStreamSynchronize", 130, 310));
   EXPECT_EQ(bounds_of(ask("critical-path", rows)),
             (Lines{"gpu_communication|120", "data_loading|100", "gpu_copy|50",
@@ -203,10 +192,8 @@ TEST(CriticalPath, CommunicationCopiesAndDataLoading) {
 
 TEST(CriticalPath, LongGapsOfAQueueAreNoDelayOfIt) {
   trace::TraceBuilder rows;
-  const int launch = rows.add(runtime("hipLaunchKernel", 0, 10));
-  const int next = rows.add(runtime("hipLaunchKernel", 10, 20));
-  rows.add(OpRow{"k1", 10, 100, launch});
-  rows.add(OpRow{"k2", 100 + 1500 * kUs, 200 + 1500 * kUs, next});
+  rows.add(runtime("hipLaunchKernel", 0, 10), OpRow{"k1", 10, 100});
+  rows.add(runtime("hipLaunchKernel", 10, 20), OpRow{"k2", 100 + 1500 * kUs, 200 + 1500 * kUs});
   const auto length = [&](const char* gap) {
     return fact_of(section_of(ask("critical-path", rows, {{"kernel-gap", gap}}), "bound_by"),
                    "length_ns");
@@ -232,17 +219,14 @@ TEST(CriticalPath, WorkOfAnotherThread) {
 // for k3, which was launched into stream 1 later.
 TEST(CriticalPath, StreamsThatWaitForEvents) {
   trace::TraceBuilder rows;
-  const int first = rows.add(runtime("cudaLaunchKernel", 0, 10));
+  rows.add(runtime("cudaLaunchKernel", 0, 10), OpRow{"k1", 15, 115, 0, 1});
   rows.add(runtime("cudaEventRecord", 11, 12, 1, R"({"correlation": 7})"));
-  const int third = rows.add(runtime("cudaLaunchKernel", 13, 20));
+  rows.add(runtime("cudaLaunchKernel", 13, 20), OpRow{"k3", 115, 116, 0, 1});
   rows.add(runtime("cudaStreamWaitEvent", 21, 22, 1, R"({"cbid": 1, "correlation": 8})"));
   rows.add(ApiRow{"cuda_sync", "Stream Wait Event", 21, 22, 2, 0, "",
                   R"({"wait_on_stream": 1, "wait_on_cuda_event_record_corr_id": 7,
                       "stream": 2, "correlation": 8, "device": 0})"});
-  const int second = rows.add(runtime("cudaLaunchKernel", 23, 30));
-  rows.add(OpRow{"k1", 15, 115, first, 0, 1});
-  rows.add(OpRow{"k3", 115, 116, third, 0, 1});
-  rows.add(OpRow{"k2", 120, 220, second, 0, 2});
+  rows.add(runtime("cudaLaunchKernel", 23, 30), OpRow{"k2", 120, 220, 0, 2});
   EXPECT_EQ(edges_of(rows), (Lines{"launch delay|start of cudaLaunchKernel|start of k1|15",
                                    "span|start of k1|end of k1|100", "sync|end of k1|start of k2|0",
                                    "span|start of k2|end of k2|100"}));
@@ -253,22 +237,14 @@ TEST(CriticalPath, StreamsThatWaitForEvents) {
 // ends closer to the start of k2, which would mislead a guess.
 TEST(CriticalPath, StreamsOfHipThatWaitForEvents) {
   trace::TraceBuilder rows;
-  const auto call = [&](const char* name, int64_t start, const char* args, int64_t stream = -1) {
-    ApiRow row{"", name, start, start + 5, 1, 1, "hip", args};
-    row.stream = stream;
-    return rows.add(row);
-  };
-  const int first = call("hipLaunchKernel", 0, "", 0xa0);
-  call("hipEventRecord", 10, "event = 0xe1 | stream = 0xa0");
-  const int third = call("hipLaunchKernel", 20, "", 0xa0);
-  const int fourth = call("hipLaunchKernel", 30, "", 0xc0);
-  call("hipStreamWaitEvent", 40, "stream = 0xb0 | event = 0xe1 | flags = 0");
-  call("hipEventRecord", 50, "event = 0xe1 | stream = 0xc0");
-  const int second = call("hipGraphLaunch", 60, "graphExec = 0x9 | stream = 0xb0");
-  rows.add(OpRow{"k1", 15, 115, first, 0, 1});
-  rows.add(OpRow{"k3", 116, 117, third, 0, 1});
-  rows.add(OpRow{"k4", 118, 119, fourth, 0, 3});
-  rows.add(OpRow{"k2", 120, 220, second, 0, 2});
+  rows.add(hip("hipLaunchKernel", 0, 5, "", 0xa0), OpRow{"k1", 15, 115, 0, 1});
+  rows.add(hip("hipEventRecord", 10, 15, "event = 0xe1 | stream = 0xa0"));
+  rows.add(hip("hipLaunchKernel", 20, 25, "", 0xa0), OpRow{"k3", 116, 117, 0, 1});
+  rows.add(hip("hipLaunchKernel", 30, 35, "", 0xc0), OpRow{"k4", 118, 119, 0, 3});
+  rows.add(hip("hipStreamWaitEvent", 40, 45, "stream = 0xb0 | event = 0xe1 | flags = 0"));
+  rows.add(hip("hipEventRecord", 50, 55, "event = 0xe1 | stream = 0xc0"));
+  rows.add(hip("hipGraphLaunch", 60, 65, "graphExec = 0x9 | stream = 0xb0"),
+           OpRow{"k2", 120, 220, 0, 2});
   for (const uint32_t seed : {0u, 1u, 2u}) {
     EXPECT_EQ(edges_of(rows, seed),
               (Lines{"launch delay|start of hipLaunchKernel|start of k1|15",
@@ -280,18 +256,10 @@ TEST(CriticalPath, StreamsOfHipThatWaitForEvents) {
 // A call that waits for an event waits for what was in the stream before, not for what ended last.
 TEST(CriticalPath, SynchronisationWithAnEventOfHip) {
   trace::TraceBuilder rows;
-  const auto call = [&](const char* name, int64_t start, int64_t end, const char* args,
-                        int64_t stream = -1) {
-    ApiRow row{"", name, start, end, 1, 1, "hip", args};
-    row.stream = stream;
-    return rows.add(row);
-  };
-  const int first = call("hipLaunchKernel", 0, 5, "", 0xa0);
-  call("hipEventRecord", 6, 8, "event = 0xe1 | stream = 0xa0");
-  const int second = call("hipLaunchKernel", 10, 15, "", 0xb0);
-  call("hipEventSynchronize", 20, 130, "event = 0xe1");
-  rows.add(OpRow{"short", 12, 100, first, 0, 1});
-  rows.add(OpRow{"other", 15, 125, second, 0, 2});
+  rows.add(hip("hipLaunchKernel", 0, 5, "", 0xa0), OpRow{"short", 12, 100, 0, 1});
+  rows.add(hip("hipEventRecord", 6, 8, "event = 0xe1 | stream = 0xa0"));
+  rows.add(hip("hipLaunchKernel", 10, 15, "", 0xb0), OpRow{"other", 15, 125, 0, 2});
+  rows.add(hip("hipEventSynchronize", 20, 130, "event = 0xe1"));
   trace::Trace trace = rows.build(0, find_analysis("critical-path")->needs({}));
   const Waits waits = find_waits(trace, order_of_ops(trace));
   ASSERT_EQ(waits.calls.size(), 1u);
@@ -303,21 +271,21 @@ TEST(CriticalPath, SynchronisationWithAnEventOfHip) {
 // too, and is used again later.
 TEST(CriticalPath, WaitListsOfOpenCl) {
   trace::TraceBuilder rows;
-  const auto call = [&](const char* name, int64_t start, int64_t end, const char* args) {
-    return rows.add(ApiRow{"", name, start, end, 1, 1, "opencl", args});
+  const auto call = [](const char* name, int64_t start, int64_t end, const char* args) {
+    return ApiRow{"", name, start, end, 1, 1, "opencl", args};
   };
-  const int before = call("clEnqueueFillBuffer", 0, 2, "wait_list = \"\" | event = 0xe1");
-  const int copy = call("clEnqueueWriteBuffer", 5, 7, "wait_list = \"\" | event = 0xe1");
-  const int beside = call("clEnqueueNDRangeKernel", 10, 12, "wait_list = \"\" | event = 0x0");
-  const int kernel = call("clEnqueueNDRangeKernel", 20, 22,
-                          "num_events = 2 | wait_list = \"0x77,0xe1\" | event = 0xe2");
-  const int after = call("clEnqueueNDRangeKernel", 30, 32, "wait_list = \"\" | event = 0xe1");
-  call("clWaitForEvents", 40, 225, "num_events = 1 | wait_list = \"0xe2\"");
-  rows.add(OpRow{"fill", 3, 4, before, 0, 4});
-  rows.add(OpRow{"copy", 15, 110, copy, 0, 1});
-  rows.add(OpRow{"beside", 16, 118, beside, 0, 3});
-  rows.add(OpRow{"kernel", 120, 220, kernel, 0, 2});
-  rows.add(OpRow{"after", 121, 224, after, 0, 5});
+  rows.add(call("clEnqueueFillBuffer", 0, 2, "wait_list = \"\" | event = 0xe1"),
+           OpRow{"fill", 3, 4, 0, 4});
+  rows.add(call("clEnqueueWriteBuffer", 5, 7, "wait_list = \"\" | event = 0xe1"),
+           OpRow{"copy", 15, 110, 0, 1});
+  rows.add(call("clEnqueueNDRangeKernel", 10, 12, "wait_list = \"\" | event = 0x0"),
+           OpRow{"beside", 16, 118, 0, 3});
+  rows.add(call("clEnqueueNDRangeKernel", 20, 22,
+                "num_events = 2 | wait_list = \"0x77,0xe1\" | event = 0xe2"),
+           OpRow{"kernel", 120, 220, 0, 2});
+  rows.add(call("clEnqueueNDRangeKernel", 30, 32, "wait_list = \"\" | event = 0xe1"),
+           OpRow{"after", 121, 224, 0, 5});
+  rows.add(call("clWaitForEvents", 40, 225, "num_events = 1 | wait_list = \"0xe2\""));
   for (const uint32_t seed : {0u, 1u, 2u}) {
     EXPECT_EQ(edges_of(rows, seed),
               (Lines{"span|start of clEnqueueFillBuffer|end of clEnqueueFillBuffer|2",
@@ -332,11 +300,9 @@ TEST(CriticalPath, WaitListsOfOpenCl) {
 // Other tools keep neither events nor streams; the time tells.
 TEST(CriticalPath, QueuesThatWaitWithoutRecords) {
   trace::TraceBuilder rows;
-  const int first = rows.add(ApiRow{"", "hipLaunchKernel", 0, 10});
+  rows.add(ApiRow{"", "hipLaunchKernel", 0, 10}, OpRow{"k1", 15, 115, 0, 1});
   rows.add(ApiRow{"", "hipStreamWaitEvent", 21, 22});
-  const int second = rows.add(ApiRow{"", "hipLaunchKernel", 23, 30});
-  rows.add(OpRow{"k1", 15, 115, first, 0, 1});
-  rows.add(OpRow{"k2", 120, 220, second, 0, 2});
+  rows.add(ApiRow{"", "hipLaunchKernel", 23, 30}, OpRow{"k2", 120, 220, 0, 2});
   EXPECT_EQ(edges_of(rows).at(2), "sync|end of k1|start of k2|0");
 }
 

@@ -44,9 +44,8 @@ trace::TraceBuilder program(const char* convolution, const char* kernel, int64_t
       ApiRow{"user_annotation", "ProfilerStep#" + std::to_string(kernel_ns), 0, 60 + kernel_ns});
   rows.add(ApiRow{"cpu_op", "aten::conv", 0, 20});
   rows.add(ApiRow{"cpu_op", convolution, 0, 19});
-  const int launch = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 10, 19});
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 10, 19}, OpRow{kernel, 10, 10 + kernel_ns});
   rows.add(ApiRow{"cuda_runtime", "hipDeviceSynchronize", 30, 40 + kernel_ns});
-  rows.add(OpRow{kernel, 10, 10 + kernel_ns, launch});
   return rows;
 }
 
@@ -125,9 +124,9 @@ TEST(Diff, OperatorsOfOneNamespaceAreNotRenamed) {
 
 TEST(Diff, TimeOfSeveralOperationsCountsOnce) {
   trace::TraceBuilder rows;
-  rows.add(OpRow{"first", 0, 100, trace::kNone, 0, 1});
-  rows.add(OpRow{"second", 50, 150, trace::kNone, 1, 2});
-  rows.add(OpRow{"inside", 60, 70, trace::kNone, 0, 3});
+  rows.add(OpRow{"first", 0, 100, 0, 1});
+  rows.add(OpRow{"second", 50, 150, 1, 2});
+  rows.add(OpRow{"inside", 60, 70, 0, 3});
   const WallParts parts = wall_parts(rows.build(0, diff_needs()));
   EXPECT_EQ(parts.busy_ns, (std::map<std::string, int64_t>{{"first", 100}, {"second", 50}}));
   EXPECT_EQ(parts.wall_ns, 150);
@@ -165,9 +164,12 @@ TEST(Diff, PartsAddUp) {
       const int api =
           rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", start + 1, start + 5, tid});
       const auto begin = start + static_cast<int64_t>(random() % 200);
-      rows.add(OpRow{"k" + std::to_string(random() % 5), begin,
-                     begin + static_cast<int64_t>(random() % 60), random() % 5 == 0 ? -1 : api,
-                     static_cast<int32_t>(random() % 2), static_cast<int64_t>(random() % 3)});
+      OpRow op{"k" + std::to_string(random() % 5), begin,
+               begin + static_cast<int64_t>(random() % 60)};
+      op.api = random() % 5 == 0 ? trace::kNone : api;
+      op.gpu = static_cast<int64_t>(random() % 2);
+      op.queue = static_cast<int64_t>(random() % 3);
+      rows.add(op);
     }
     return rows;
   };

@@ -36,10 +36,8 @@ TEST(Findings, NoneWithoutWorkOfADevice) {
 // 1000 ns of kernel, 3000 ns in which the next launch was not made, 1000 ns of another kernel.
 TEST(Findings, LateLaunches) {
   trace::TraceBuilder rows;
-  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
-  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950});
-  rows.add(OpRow{"a", 100, 1100, first});
-  rows.add(OpRow{"b", 4100, 5100, second});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50}, OpRow{"a", 100, 1100});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950}, OpRow{"b", 4100, 5100});
   EXPECT_EQ(found(rows), (Lines{"launch-bound 3000/3000 of 5000", "one-kernel 500/1000 of 5000"}));
   EXPECT_EQ(found(rows, 50), (Lines{"launch-bound 3000/3000 of 5000"}));
   const auto findings = findings_in(rows, 50);
@@ -50,11 +48,9 @@ TEST(Findings, LateLaunches) {
 // The evidence says what the host did instead of launching.
 TEST(Findings, WhatTheHostDidIsNamed) {
   trace::TraceBuilder rows;
-  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50}, OpRow{"a", 100, 1100});
   rows.add(ApiRow{"hip", "hipModuleLoadData", 1200, 3800});
-  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950});
-  rows.add(OpRow{"a", 100, 1100, first});
-  rows.add(OpRow{"b", 4100, 5100, second});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950}, OpRow{"b", 4100, 5100});
   const auto findings = findings_in(rows, 50);
   EXPECT_EQ(findings.front().id, "code-loading");
   EXPECT_TRUE(has(findings.front().evidence, "hipModuleLoadData"));
@@ -64,10 +60,8 @@ TEST(Findings, WhatTheHostDidIsNamed) {
 // the program is late.
 TEST(Findings, WorkThatIsLaunchedAndDoesNotBegin) {
   trace::TraceBuilder rows;
-  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
-  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 101'000, 107'000});
-  rows.add(OpRow{"a", 0, 100'000, first});
-  rows.add(OpRow{"b", 501'000, 600'000, second});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50}, OpRow{"a", 0, 100'000});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", 101'000, 107'000}, OpRow{"b", 501'000, 600'000});
   EXPECT_EQ(found(rows, 0.1),
             (Lines{"slow-start 400000/400000 of 600000", "one-kernel 50000/100000 of 600000",
                    "launch-bound 1000/1000 of 600000"}));
@@ -79,7 +73,7 @@ TEST(Findings, WorkThatIsLaunchedAndDoesNotBegin) {
 TEST(Findings, CopiesThatNothingHides) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"a", 0, 1000});
-  rows.add(OpRow{"", 500, 2500, trace::kNone, 0, 1, "CopyHostToDevice", 64});
+  rows.add(OpRow{"", 500, 2500, 0, 1, "CopyHostToDevice", 64});
   rows.add(OpRow{"b", 2500, 4000});
   EXPECT_EQ(found(rows),
             (Lines{"exposed-copies 1500/1500 of 4000", "one-kernel 750/1500 of 4000"}));
@@ -88,10 +82,10 @@ TEST(Findings, CopiesThatNothingHides) {
 // Each GPU counts with its own time, and both together are the whole.
 TEST(Findings, SharesAreOfAllGpus) {
   trace::TraceBuilder rows;
-  rows.add(OpRow{"ncclDevKernel_AllReduce", 0, 1000, trace::kNone, 0});
-  rows.add(OpRow{"a", 0, 3000, trace::kNone, 1});
-  rows.add(OpRow{"a", 0, 3000, trace::kNone, 1, 1});
-  rows.add(OpRow{"c", 1000, 2000, trace::kNone, 0});
+  rows.add(OpRow{"ncclDevKernel_AllReduce", 0, 1000, 0});
+  rows.add(OpRow{"a", 0, 3000, 1});
+  rows.add(OpRow{"a", 0, 3000, 1, 1});
+  rows.add(OpRow{"c", 1000, 2000, 0});
   EXPECT_EQ(found(rows),
             (Lines{"one-kernel 1500/3000 of 5000", "exposed-communication 1000/1000 of 5000"}));
   EXPECT_DOUBLE_EQ(findings_in(rows, 5)[1].saving_percentage(), 20);
@@ -119,8 +113,8 @@ struct Case {
 
 void launch(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64_t start,
             int64_t end, int64_t pid = 1, int64_t gpu = 0) {
-  const int api = rows.add(ApiRow{"hip", "hipLaunchKernel", called, called + 10, 1, pid});
-  rows.add(OpRow{kernel, start, end, api, gpu});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", called, called + 10, 1, pid},
+           OpRow{kernel, start, end, gpu});
 }
 
 // Two kernels, of which the second is launched then.
@@ -132,15 +126,13 @@ void add_two(trace::TraceBuilder& rows, int64_t called, int64_t start, int64_t e
 // The second by a call that lasts until `returned`.
 void add_two_for(trace::TraceBuilder& rows, int64_t called, int64_t returned, int64_t start) {
   launch(rows, "a", 0, 20, 1000);
-  const int api = rows.add(ApiRow{"hip", "hipLaunchKernel", called, returned});
-  rows.add(OpRow{"b", start, start + 1000, api});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", called, returned}, OpRow{"b", start, start + 1000});
 }
 
 void add_copies(trace::TraceBuilder& rows, int64_t count, int64_t bytes, const char* name = "") {
   rows.add(OpRow{"k", 0, 1000});
   for (int64_t i = 0; i < count; ++i) {
-    rows.add(
-        OpRow{name, 1000 + i * 20, 1010 + i * 20, trace::kNone, 0, 1, "CopyHostToDevice", bytes});
+    rows.add(OpRow{name, 1000 + i * 20, 1010 + i * 20, 0, 1, "CopyHostToDevice", bytes});
   }
 }
 
@@ -255,11 +247,11 @@ constexpr Case kCases[] = {
     {"exposed-communication",
      [](auto& rows) {
        rows.add(OpRow{"k", 0, 1000});
-       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, trace::kNone, 0, 1});
+       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, 0, 1});
      },
      [](auto& rows) {
        rows.add(OpRow{"k", 0, 2000});
-       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, trace::kNone, 0, 1});
+       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, 0, 1});
      }},
     {"exposed-copies", [](auto& rows) { add_copies(rows, 10, 1 << 20); },
      [](auto& rows) {

@@ -13,8 +13,7 @@ std::vector<Stream> streams_of(std::initializer_list<int64_t> handles,
   for (const int64_t handle : handles) {
     ApiRow row{"", by, time_ns, time_ns + 5, 1, 1, "hip"};
     row.stream = handle;
-    const int call = rows.add(row);
-    rows.add(OpRow{"k", time_ns + 10, time_ns + 20, call, 0, 1});
+    rows.add(row, OpRow{"k", time_ns + 10, time_ns + 20, 0, 1});
     time_ns += 100;
   }
   const trace::Trace trace = rows.build(0, find_analysis("critical-path")->needs({}));

@@ -7,8 +7,8 @@ const std::vector<std::string> kColumns = {"name", "counter", "ops",    "sum",  
                                            "min",  "max",     "gpu_ns", "per_s"};
 
 OpRow counted(const char* name, int64_t start_ns, int64_t end_ns,
-              std::vector<std::pair<std::string, double>> counters, int api = trace::kNone) {
-  OpRow op{name, start_ns, end_ns, api};
+              std::vector<std::pair<std::string, double>> counters) {
+  OpRow op{name, start_ns, end_ns};
   op.counters = std::move(counters);
   return op;
 }
@@ -40,12 +40,12 @@ TEST(Counters, PartsOfAReadingAreOneValue) {
 
 TEST(Counters, ByOperatorAndInAWindow) {
   trace::TraceBuilder rows;
-  const int first = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25});
-  const int second = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 60, 65});
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25},
+           counted("k", 100, 200, {{"WAVES", 5}}));
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 60, 65},
+           counted("k", 300, 500, {{"WAVES", 6}}));
   rows.add(ApiRow{"cpu_op", "aten::mm", 10, 30});
   rows.add(ApiRow{"cpu_op", "aten::add", 50, 70});
-  rows.add(counted("k", 100, 200, {{"WAVES", 5}}, first));
-  rows.add(counted("k", 300, 500, {{"WAVES", 6}}, second));
   const std::vector<std::string> columns = {"operator", "counter", "sum", "gpu_ns"};
   EXPECT_EQ(lines_of(ask("counters", rows, {{"by", "operator"}}), "counters", columns),
             (Lines{"aten::add|WAVES|6|200", "aten::mm|WAVES|5|100"}));

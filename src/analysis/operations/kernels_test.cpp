@@ -13,19 +13,17 @@ trace::TraceBuilder job() {
   rows.add(ApiRow{"user_annotation", "forward", 0, 200, 1, 1});
   rows.add(ApiRow{"python_function", "nn.Module: Linear_0", 5, 90, 1, 1});
   rows.add(ApiRow{"cpu_op", "aten::mm", 10, 50, 1, 1});
-  const int first = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25, 1, 1});
-  const int second = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 100, 105, 1, 1});
-  const int other = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25, 2, 2});
-  OpRow wide{"void gemm<float>()", 1000, 1100, first, 0, 3};
+  OpRow wide{"void gemm<float>()", 1000, 1100, 0, 3};
   wide.grid = {64, 2, 1};
   wide.group = {256, 1, 1};
-  OpRow narrow{"void gemm<half>()", 1200, 1230, second, 0, 3};
+  OpRow narrow{"void gemm<half>()", 1200, 1230, 0, 3};
   narrow.grid = {8, 1, 1};
   narrow.group = {64, 1, 1};
-  rows.add(wide);
-  rows.add(narrow);
-  rows.add(OpRow{"ncclDevKernel_AllReduce", 1000, 1007, other, 1, 5});
-  rows.add(OpRow{"lost", 2000, 2001, trace::kNone, 1, 6});
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25, 1, 1}, wide);
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 100, 105, 1, 1}, narrow);
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25, 2, 2},
+           OpRow{"ncclDevKernel_AllReduce", 1000, 1007, 1, 5});
+  rows.add(OpRow{"lost", 2000, 2001, 1, 6});
   return rows;
 }
 
@@ -56,16 +54,13 @@ TEST(Kernels, EveryGrouping) {
 // What kernels of copies are grouped by: kind, call, class of size, memory on both sides.
 TEST(Kernels, GroupingsOfCopies) {
   trace::TraceBuilder rows = job();
-  const int call = rows.add(ApiRow{"cuda_runtime", "hipMemcpyAsync", 300, 310, 1, 1});
-  OpRow small{"Memcpy HtoD (Pageable -> Device)", 3000, 3010, call, 0, 3, "CopyHostToDevice"};
-  small.bytes = 1023;
+  const OpRow small{"Memcpy HtoD (Pageable -> Device)", 3000, 3010, 0, 3, "CopyHostToDevice", 1023};
   OpRow large = small;
   large.name = "Memcpy HtoD (Pinned -> Device)";
   large.end_ns = 3200;
   large.bytes = 1 << 20;
-  rows.add(small);
-  rows.add(large);
-  rows.add(OpRow{"", 4000, 4002, trace::kNone, 0, 3, "FillBuffer"});
+  rows.add(ApiRow{"cuda_runtime", "hipMemcpyAsync", 300, 310, 1, 1}, small, large);
+  rows.add(OpRow{"", 4000, 4002, 0, 3, "FillBuffer"});
   const auto all = [&](const char* by, std::vector<std::string> keys) {
     keys.insert(keys.end(), {"calls", "total_ns"});
     const auto report = ask("kernels", rows, {{"by", by}, {"of", "all"}});

@@ -9,7 +9,7 @@ namespace {
 void add_kernels(trace::TraceBuilder& rows, const std::string& names, int64_t start_ns = 0,
                  int64_t queue = 0) {
   for (const char name : names) {
-    rows.add(OpRow{std::string(1, name), start_ns, start_ns + 1000, trace::kNone, 0, queue});
+    rows.add(OpRow{std::string(1, name), start_ns, start_ns + 1000, 0, queue});
     start_ns += 2000;
   }
 }
@@ -158,7 +158,7 @@ TEST(Variability, ExcessAndDrift) {
 TEST(Variability, DriftBesideTheClock) {
   trace::TraceBuilder rows;
   for (int64_t i = 0; i < 20; ++i) {
-    rows.add(OpRow{"k", i * 1000, i * 1000 + (i < 10 ? 100 : 200), trace::kNone, i == 19 ? 1 : 0});
+    rows.add(OpRow{"k", i * 1000, i * 1000 + (i < 10 ? 100 : 200), i == 19 ? 1 : 0});
   }
   trace::Trace trace = rows.build(0, find_analysis("variability")->needs({}));
   trace.monitors = {{"sclk", 0, {{{1000, 9500}, 2000}, {{9500, 30'000}, 1000}}},

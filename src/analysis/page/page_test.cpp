@@ -12,10 +12,8 @@ report::Report page(const trace::TraceBuilder& rows) {
 
 trace::TraceBuilder busy_and_idle() {
   trace::TraceBuilder rows;
-  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
-  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950});
-  rows.add(OpRow{"void a<int>(int*)", 100, 1100, first});
-  rows.add(OpRow{"b & \"c\"", 4100, 5100, second});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50}, OpRow{"void a<int>(int*)", 100, 1100});
+  rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950}, OpRow{"b & \"c\"", 4100, 5100});
   return rows;
 }
 
@@ -88,10 +86,10 @@ TEST(Page, SaysWhatIsMissing) {
 // The page has the dearest findings only, and says how many there are besides.
 TEST(Page, SaysHowManyFindingsItLeavesOut) {
   trace::TraceBuilder rows = busy_and_idle();
-  rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 5100, 6100, trace::kNone, 0, 1});
-  rows.add(OpRow{"Memcpy HtoD (Pageable -> Device)", 6100, 6900, trace::kNone, 0, 1,
-                 "CopyHostToDevice", 1 << 20});
-  rows.add(OpRow{"", 6900, 7500, trace::kNone, 0, 1, "FillBuffer", 64});
+  rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 5100, 6100, 0, 1});
+  rows.add(
+      OpRow{"Memcpy HtoD (Pageable -> Device)", 6100, 6900, 0, 1, "CopyHostToDevice", 1 << 20});
+  rows.add(OpRow{"", 6900, 7500, 0, 1, "FillBuffer", 64});
   rows.add(OpRow{"volta_sgemm_128x64_nn", 7500, 8000});
   rows.add(ApiRow{"hip", "hipDeviceSynchronize", 5000, 5090});
   rows.add(ApiRow{"hip", "hipMalloc", 3000, 3800});

@@ -15,8 +15,8 @@ const std::string kMm = sizes("[[100,200],[200,300]]", R"(["float","float"])");
 void add_call(trace::TraceBuilder& rows, const char* name, const std::string& args, int64_t at,
               int64_t duration_ns, int64_t gpu = 0) {
   rows.add(ApiRow{"cpu_op", name, at, at + 50, 1, 1, {}, args});
-  const int api = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", at + 10, at + 20});
-  rows.add(OpRow{"k", at + 100, at + 100 + duration_ns, api, gpu});
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", at + 10, at + 20},
+           OpRow{"k", at + 100, at + 100 + duration_ns, gpu});
 }
 
 TEST(Perf, RatesAndSharesOfPeaks) {
@@ -69,8 +69,7 @@ TEST(Perf, WorkInsideOfOtherWorkCountsOnce) {
                       sizes("[[1,2,8,4],[1,2,8,4],[1,2,8,4],[],[],[],[]]", half).substr(1)});
   add_call(rows, "aten::bmm", sizes("[[2,8,4],[2,4,8]]", half), 100, 10);
   add_call(rows, "aten::bmm", sizes("[[2,8,8],[2,8,4]]", half), 200, 20);
-  const int api = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 300, 310});
-  rows.add(OpRow{"mask", 2000, 2007, api});
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 300, 310}, OpRow{"mask", 2000, 2007});
   const auto report = ask("perf", rows);
   EXPECT_EQ(lines_of(report, "perf", {"operator", "flops", "gpu_ns"}),
             (Lines{"aten::bmm|1024|20", "aten::bmm|1024|10"}));

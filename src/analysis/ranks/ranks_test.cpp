@@ -8,9 +8,9 @@ namespace {
 trace::TraceBuilder rank(int64_t number, int64_t compute_ns) {
   trace::TraceBuilder rows;
   rows.set_rank(10 + number, number);
-  const int launch = rows.add(ApiRow{"", "hipLaunchKernel", 0, 10, 1, 10 + number, "hip"});
-  rows.add(OpRow{"gemm", 20, 20 + compute_ns, launch});
-  rows.add(OpRow{"ncclDevKernel_AllReduce", 20 + compute_ns, 1020, launch});
+  rows.add(ApiRow{"", "hipLaunchKernel", 0, 10, 1, 10 + number, "hip"},
+           OpRow{"gemm", 20, 20 + compute_ns},
+           OpRow{"ncclDevKernel_AllReduce", 20 + compute_ns, 1020});
   return rows;
 }
 
@@ -37,10 +37,9 @@ TEST(Ranks, PartsAddUp) {
     for (int i = 0; i < 40; ++i) {
       const auto pid = static_cast<int64_t>(random() % 3);
       const auto start = static_cast<int64_t>(random() % 500);
-      const int launch = rows.add(ApiRow{"", "hipLaunchKernel", start, start + 2, 1, pid, "hip"});
       const char* names[] = {"gemm", "ncclDevKernel", "__amd_rocclr_copyBuffer"};
-      rows.add(OpRow{names[random() % 3], start, start + static_cast<int64_t>(random() % 80),
-                     launch, pid});
+      rows.add(ApiRow{"", "hipLaunchKernel", start, start + 2, 1, pid, "hip"},
+               OpRow{names[random() % 3], start, start + static_cast<int64_t>(random() % 80), pid});
     }
     const std::vector<trace::Trace> traces = {rows.build(seed, ranks_needs())};
     const report::Report report = ranks_report(traces);

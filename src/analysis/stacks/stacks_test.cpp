@@ -151,8 +151,7 @@ TEST(Stacks, small_shares_are_left_out_and_counted) {
 TEST(Stacks, calls_have_wall_time_of_their_own_and_launch_gpu_time) {
   trace::TraceBuilder rows;
   rows.add(ApiRow{"python_function", "train.py(3): step", 0, 100});
-  const int launch = rows.add(ApiRow{"cuda_runtime", "cudaLaunchKernel", 10, 40});
-  rows.add(OpRow{"k", 50, 57, launch});
+  rows.add(ApiRow{"cuda_runtime", "cudaLaunchKernel", 10, 40}, OpRow{"k", 50, 57});
   rows.add(OpRow{"lost", 60, 61});
   EXPECT_EQ(lines_of(ask("stacks", rows, {{"weight", "wall"}, {"by", "tree"}}), "stacks",
                      {"depth", "frame", "total_ns", "self_ns", "count", "kind"}),
@@ -169,11 +168,9 @@ trace::Trace launched() {
   trace::TraceBuilder rows;
   rows.add(ApiRow{"python_function", "train.py(3): step", 0, 100});
   rows.add(ApiRow{"cpu_op", "aten::mm", 5, 50});
-  const int launch = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 10, 40});
-  const int other = rows.add(ApiRow{"cuda_runtime", "hipMemcpyAsync", 60, 70});
-  rows.add(OpRow{"k", 50, 57, launch});
-  rows.add(OpRow{"k2", 57, 60, launch});
-  rows.add(OpRow{"copy", 80, 91, other});
+  rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 10, 40}, OpRow{"k", 50, 57},
+           OpRow{"k2", 57, 60});
+  rows.add(ApiRow{"cuda_runtime", "hipMemcpyAsync", 60, 70}, OpRow{"copy", 80, 91});
   trace::Trace trace = rows.build();
   const trace::CodeFrame python{.line = 9, .kind = FrameKind::kPython};
   const trace::CodeFrame native{.line = 12, .kind = FrameKind::kNative};

@@ -20,15 +20,16 @@ trace::TraceBuilder steps_of(const std::vector<Plan>& plans, bool prefetches = f
     const int64_t end = launch + kMs + plan.wait_ms * kMs;
     rows.add({"user_annotation", "ProfilerStep#" + std::to_string(i), at, end});
     rows.add({"user_annotation", "DataLoader: next", at, launch});
-    const int api = rows.add(
-        trace::TraceBuilder::Api{"", "hipLaunchKernel", launch, launch + kMs / 10, 1, 1, "hip"});
+    const int api =
+        rows.add(ApiRow{"", "hipLaunchKernel", launch, launch + kMs / 10, 1, 1, "hip"},
+                 OpRow{"gemm", launch + kMs / 10, launch + kMs / 10 + plan.gpu_ms * kMs});
     if (plan.wait_ms != 0) {
       rows.add({"", "hipDeviceSynchronize", launch + kMs, end, 1, 1, "hip"});
     }
-    rows.add(trace::TraceBuilder::Op{"gemm", launch + kMs / 10,
-                                     launch + kMs / 10 + plan.gpu_ms * kMs, api});
     // Work of before that hides the loading.
-    if (prefetches) rows.add(trace::TraceBuilder::Op{"gemm", at, launch, api});
+    OpRow before{"gemm", at, launch};
+    before.api = api;
+    if (prefetches) rows.add(before);
     at = end;
   }
   return rows;
@@ -105,8 +106,8 @@ TEST(Steps, utilisation_is_of_the_peaks_of_all_gpus) {
                   1,
                   {},
                   R"({"Input Dims": [[100, 200], [200, 300]], "Input type": ["float", "float"]})"});
-        const int api = rows.add({"cuda_runtime", "cudaLaunchKernel", begin + 10, begin + 20});
-        rows.add(trace::TraceBuilder::Op{"k", begin + 100, begin + 1100, api, gpu});
+        rows.add({"cuda_runtime", "cudaLaunchKernel", begin + 10, begin + 20},
+                 OpRow{"k", begin + 100, begin + 1100, gpu});
       }
     }
     rows.set_device(0, device);
@@ -124,7 +125,7 @@ TEST(Steps, utilisation_is_of_the_peaks_of_all_gpus) {
 
 TEST(Steps, a_trace_without_steps_says_so) {
   trace::TraceBuilder rows;
-  rows.add(trace::TraceBuilder::Op{"gemm", 0, 5});
+  rows.add(OpRow{"gemm", 0, 5});
   const report::Report report = ask("steps", rows);
   EXPECT_TRUE(section_of(report, "steps").table.rows.empty());
   EXPECT_NE(section_of(report, "steps").empty_text, "");
