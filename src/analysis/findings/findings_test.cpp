@@ -107,9 +107,23 @@ TEST(Findings, AdviceOnPrecisionIsForTheGpuThatItIsAbout) {
 // it does not, or not for certain.
 struct Case {
   const char* id;
-  void (*fires)(trace::TraceBuilder& rows);
-  void (*is_quiet)(trace::TraceBuilder& rows);
+  trace::TraceBuilder fires, is_quiet;
 };
+
+template <typename... Rows>
+trace::TraceBuilder with(trace::TraceBuilder rows, const Rows&... more) {
+  (rows.add(more), ...);
+  return rows;
+}
+
+// A call, and so many more like it, each so much later than the one before.
+trace::TraceBuilder with_calls(trace::TraceBuilder rows, ApiRow call, int64_t count,
+                               int64_t every_ns) {
+  for (int64_t i = 0; i < count; ++i, call.start_ns += every_ns, call.end_ns += every_ns) {
+    rows.add(call);
+  }
+  return rows;
+}
 
 void launch(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64_t start,
             int64_t end, int64_t pid = 1, int64_t gpu = 0) {
@@ -118,36 +132,44 @@ void launch(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64
 }
 
 // Two kernels, of which the second is launched then.
-void add_two(trace::TraceBuilder& rows, int64_t called, int64_t start, int64_t end) {
+trace::TraceBuilder two(int64_t called, int64_t start, int64_t end) {
+  trace::TraceBuilder rows;
   launch(rows, "a", 0, 20, 1000);
   launch(rows, "b", called, start, end);
+  return rows;
 }
 
 // The second by a call that lasts until `returned`.
-void add_two_for(trace::TraceBuilder& rows, int64_t called, int64_t returned, int64_t start) {
+trace::TraceBuilder two_for(int64_t called, int64_t returned, int64_t start) {
+  trace::TraceBuilder rows;
   launch(rows, "a", 0, 20, 1000);
   rows.add(ApiRow{"hip", "hipLaunchKernel", called, returned}, OpRow{"b", start, start + 1000});
+  return rows;
 }
 
-void add_copies(trace::TraceBuilder& rows, int64_t count, int64_t bytes, const char* name = "") {
+// Two kernels with 8000 ns between them, and something that the program does meanwhile.
+trace::TraceBuilder gap_with(const char* category, const char* name, int64_t start, int64_t end) {
+  return with(two(8980, 9000, 10'000), ApiRow{category, name, start, end});
+}
+
+// The same with 2 ms.
+trace::TraceBuilder long_gap_with(const char* category, const char* name, int64_t start,
+                                  int64_t end) {
+  return with(two(2'000'000, 2'000'020, 2'001'000), ApiRow{category, name, start, end});
+}
+
+trace::TraceBuilder copies(int64_t count, int64_t bytes, const char* name = "",
+                           trace::TraceBuilder rows = {}) {
   rows.add(OpRow{"k", 0, 1000});
   for (int64_t i = 0; i < count; ++i) {
     rows.add(OpRow{name, 1000 + i * 20, 1010 + i * 20, 0, 1, "CopyHostToDevice", bytes});
   }
-}
-
-// Two kernels with 8000 ns between them, and something that the program does meanwhile.
-void add_gap_with(trace::TraceBuilder& rows, const char* category, const char* name, int64_t start,
-                  int64_t end, int64_t calls = 1) {
-  launch(rows, "a", 0, 20, 1000);
-  for (int64_t i = 0; i < calls; ++i) {
-    rows.add(ApiRow{category, name, start + i * (end - start), start + (i + 1) * (end - start)});
-  }
-  launch(rows, "b", 8980, 9000, 10'000);
+  return rows;
 }
 
 // Ranks 0 and 1, whose clocks differ by nothing, in collectives of which `late` begins last.
-void add_ranks(trace::TraceBuilder& rows, int collectives, bool takes_turns) {
+trace::TraceBuilder two_ranks(int collectives, bool takes_turns) {
+  trace::TraceBuilder rows;
   for (int64_t rank = 0; rank < 2; ++rank) {
     rows.set_rank(rank + 1, rank);
     for (int64_t i = 0; i < collectives; ++i) {
@@ -157,177 +179,95 @@ void add_ranks(trace::TraceBuilder& rows, int collectives, bool takes_turns) {
              at + 700'000, rank + 1, rank);
     }
   }
+  return rows;
 }
 
-constexpr Case kCases[] = {
-    {"waits", [](auto& rows) { add_gap_with(rows, "hip", "hipDeviceSynchronize", 500, 8970); },
-     [](auto& rows) { add_gap_with(rows, "hip", "hipGetDevice", 500, 8970); }},
-    {"launch-bound", [](auto& rows) { add_gap_with(rows, "cpu_op", "aten::item", 500, 8970); },
-     [](auto& rows) { add_two(rows, 900, 9000, 10'000); }},
-    {"launch-latency", [](auto& rows) { add_two(rows, 900, 9000, 10'000); },
-     [](auto& rows) { add_two(rows, 900, 50'000, 51'000); }},
-    {"stream-waits",
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       rows.add(ApiRow{"hip", "hipStreamWaitEvent", 500, 510});
-       launch(rows, "b", 900, 50'000, 51'000);
-     },
-     [](auto& rows) { add_two(rows, 900, 50'000, 51'000); }},
-    {"slow-start", [](auto& rows) { add_two(rows, 1100, 50'000, 51'000); },
-     [](auto& rows) { add_two(rows, 49'000, 50'000, 51'000); }},
-    {"idle-unexplained",
-     [](auto& rows) {
-       rows.add(OpRow{"a", 20, 1000});
-       rows.add(OpRow{"b", 50'000, 51'000});
-     },
-     [](auto& rows) { add_two(rows, 49'000, 50'000, 51'000); }},
-    {"slow-call", [](auto& rows) { add_two_for(rows, 1100, 30'000, 50'000); },
-     [](auto& rows) { add_two_for(rows, 1100, 20'000, 50'000); }},
-    {"slow-start", [](auto& rows) { add_two_for(rows, 1100, 20'000, 50'000); },
-     [](auto& rows) { add_two_for(rows, 1100, 30'000, 50'000); }},
-    {"host-work",
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       rows.add(ApiRow{"hip", "hipStreamCreate", 2000, 1'990'000});
-       launch(rows, "b", 2'000'000, 2'000'020, 2'001'000);
-     },
-     [](auto& rows) {  // many short calls
-       launch(rows, "a", 0, 20, 1000);
-       for (int64_t at = 2000; at < 1'990'000; at += 1000) {
-         rows.add(ApiRow{"cpu_op", "aten::view", at, at + 900});
-       }
-       launch(rows, "b", 2'000'000, 2'000'020, 2'001'000);
-     }},
-    {"host-unknown",
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       rows.add(ApiRow{"user_annotation", "step", 1000, 1'999'000});
-       launch(rows, "b", 2'000'000, 2'000'020, 2'001'000);
-     },
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       rows.add(ApiRow{"python_function", "train.py(3): augment", 1000, 1'999'000});
-       launch(rows, "b", 2'000'000, 2'000'020, 2'001'000);
-     }},
-    {"data-loading",
-     [](auto& rows) {
-       add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 1100, 8900);
-     },
-     [](auto& rows) {
-       add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 900);
-     }},
-    {"data-loading",
-     [](auto& rows) {
-       add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 1100, 8900);
-     },
-     [](auto& rows) {  // a thread that loads ahead
-       add_gap_with(rows, "user_annotation", "wait for the batch", 1100, 8900);
-       rows.add(ApiRow{"user_annotation", "DataLoader worker", 1100, 8900, 1, 2});
-     }},
-    {"allocations", [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 6000, 6200, 10); },
-     [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 1000, 1200, 10); }},
-    {"allocations", [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 6000, 6200, 10); },
-     [](auto& rows) {  // by a thread that launches nothing
-       add_gap_with(rows, "user_annotation", "preprocess", 1100, 8900);
-       for (int i = 0; i < 10; ++i) {
-         rows.add(ApiRow{"hip", "hipMalloc", 6000 + i * 200, 6100 + i * 200, 1, 2});
-       }
-     }},
-    {"python-gc",
-     [](auto& rows) { add_gap_with(rows, "python_function", "Python GC", 1100, 8900); },
-     [](auto& rows) { add_gap_with(rows, "python_function", "train.py(3): gc", 1100, 8900); }},
-    {"python-gc",
-     [](auto& rows) {
-       add_gap_with(rows, "python_function", "<built-in function collect>", 1100, 8900);
-     },
-     [](auto& rows) {
-       add_gap_with(rows, "python_function", "<built-in method collect of PyLazyFrame object>",
-                    1100, 8900);
-     }},
-    {"exposed-communication",
-     [](auto& rows) {
-       rows.add(OpRow{"k", 0, 1000});
-       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, 0, 1});
-     },
-     [](auto& rows) {
-       rows.add(OpRow{"k", 0, 2000});
-       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, 0, 1});
-     }},
-    {"exposed-copies", [](auto& rows) { add_copies(rows, 10, 1 << 20); },
-     [](auto& rows) {
-       add_copies(rows, 10, 1 << 20);
-       rows.add(OpRow{"k", 1000, 2000});
-     }},
-    {"small-copies", [](auto& rows) { add_copies(rows, 100, 4096); },
-     [](auto& rows) {
-       add_copies(rows, 99, 4096);
-       add_copies(rows, 100, 1 << 20);
-     }},
-    {"pageable-copies",
-     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pageable -> Device)"); },
-     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pinned -> Device)"); }},
-    {"device-copies",
-     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy DtoD (Device -> Device)"); },
-     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pinned -> Device)"); }},
-    {"one-kernel", [](auto& rows) { add_copies(rows, 1, 8); },
-     [](auto& rows) {
-       for (int i = 0; i < 5; ++i) rows.add(OpRow{fmt::format("k{}", i), i * 10, i * 10 + 10});
-     }},
+// Five that take as long as each other.
+trace::TraceBuilder five_kernels() {
+  trace::TraceBuilder rows;
+  for (int i = 0; i < 5; ++i) rows.add(OpRow{fmt::format("k{}", i), i * 10, i * 10 + 10});
+  return rows;
+}
+trace::TraceBuilder five_operators() {
+  trace::TraceBuilder rows;
+  for (int i = 0; i < 5; ++i) {
+    rows.add(ApiRow{"cpu_op", fmt::format("aten::op{}", i), i * 10, i * 10 + 10});
+  }
+  return rows;
+}
+
+constexpr const char* kLoader = "enumerate(DataLoader)#_Iter.__next__";
+const ApiRow kProduct = {"cpu_op", "aten::mm", 100, 300};
+const ApiRow kStep = {"user_annotation", "ProfilerStep#1", 0, 300};
+const OpRow kAllReduce = {"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, 0, 1};
+
+const Case kCases[] = {
+    {"waits", gap_with("hip", "hipDeviceSynchronize", 500, 8970),
+     gap_with("hip", "hipGetDevice", 500, 8970)},
+    {"launch-bound", gap_with("cpu_op", "aten::item", 500, 8970), two(900, 9000, 10'000)},
+    {"launch-latency", two(900, 9000, 10'000), two(900, 50'000, 51'000)},
+    {"stream-waits", with(two(900, 50'000, 51'000), ApiRow{"hip", "hipStreamWaitEvent", 500, 510}),
+     two(900, 50'000, 51'000)},
+    {"slow-start", two(1100, 50'000, 51'000), two(49'000, 50'000, 51'000)},
+    {"idle-unexplained", with({}, OpRow{"a", 20, 1000}, OpRow{"b", 50'000, 51'000}),
+     two(49'000, 50'000, 51'000)},
+    {"slow-call", two_for(1100, 30'000, 50'000), two_for(1100, 20'000, 50'000)},
+    {"slow-start", two_for(1100, 20'000, 50'000), two_for(1100, 30'000, 50'000)},
+    {"host-work", long_gap_with("hip", "hipStreamCreate", 2000, 1'990'000),
+     // Many short calls.
+     with_calls(two(2'000'000, 2'000'020, 2'001'000), {"cpu_op", "aten::view", 2000, 2900}, 1988,
+                1000)},
+    {"host-unknown", long_gap_with("user_annotation", "step", 1000, 1'999'000),
+     long_gap_with("python_function", "train.py(3): augment", 1000, 1'999'000)},
+    {"data-loading", gap_with("user_annotation", kLoader, 1100, 8900),
+     gap_with("user_annotation", kLoader, 100, 900)},
+    {"data-loading", gap_with("user_annotation", kLoader, 1100, 8900),
+     // A thread that loads ahead.
+     with(gap_with("user_annotation", "wait for the batch", 1100, 8900),
+          ApiRow{"user_annotation", "DataLoader worker", 1100, 8900, 1, 2})},
+    {"allocations", with_calls(two(8980, 9000, 10'000), {"hip", "hipMalloc", 6000, 6200}, 10, 200),
+     with_calls(two(8980, 9000, 10'000), {"hip", "hipMalloc", 1000, 1200}, 10, 200)},
+    {"allocations", with_calls(two(8980, 9000, 10'000), {"hip", "hipMalloc", 6000, 6200}, 10, 200),
+     // By a thread that launches nothing.
+     with_calls(gap_with("user_annotation", "preprocess", 1100, 8900),
+                {"hip", "hipMalloc", 6000, 6100, 1, 2}, 10, 200)},
+    {"python-gc", gap_with("python_function", "Python GC", 1100, 8900),
+     gap_with("python_function", "train.py(3): gc", 1100, 8900)},
+    {"python-gc", gap_with("python_function", "<built-in function collect>", 1100, 8900),
+     gap_with("python_function", "<built-in method collect of PyLazyFrame object>", 1100, 8900)},
+    {"exposed-communication", with({}, OpRow{"k", 0, 1000}, kAllReduce),
+     with({}, OpRow{"k", 0, 2000}, kAllReduce)},
+    {"exposed-copies", copies(10, 1 << 20), with(copies(10, 1 << 20), OpRow{"k", 1000, 2000})},
+    {"small-copies", copies(100, 4096), copies(100, 1 << 20, "", copies(99, 4096))},
+    {"pageable-copies", copies(10, 1 << 20, "Memcpy HtoD (Pageable -> Device)"),
+     copies(10, 1 << 20, "Memcpy HtoD (Pinned -> Device)")},
+    {"device-copies", copies(10, 1 << 20, "Memcpy DtoD (Device -> Device)"),
+     copies(10, 1 << 20, "Memcpy HtoD (Pinned -> Device)")},
+    {"one-kernel", copies(1, 8), five_kernels()},
     {"float32-products",
-     [](auto& rows) {
-       rows.add(OpRow{"volta_sgemm_128x64_nn", 0, 100});
-       rows.add(OpRow{"cutlass_80_simt_sgemm_256x128_8x4_nn_align1", 100, 150});
-     },
-     [](auto& rows) {
-       rows.add(OpRow{"ampere_sgemm_tf32_128x64_nn", 0, 100});
-       rows.add(OpRow{"cutlass_80_tensorop_s1688gemm_128x128_nn", 100, 150});
-       rows.add(OpRow{"Cijk_Ailk_Bljk_SB_MT64x64x16_MI32x32x2x1", 150, 200});
-     }},
-    {"straggler", [](auto& rows) { add_ranks(rows, 10, false); },
-     [](auto& rows) { add_ranks(rows, 10, true); }},
+     with({}, OpRow{"volta_sgemm_128x64_nn", 0, 100},
+          OpRow{"cutlass_80_simt_sgemm_256x128_8x4_nn_align1", 100, 150}),
+     with({}, OpRow{"ampere_sgemm_tf32_128x64_nn", 0, 100},
+          OpRow{"cutlass_80_tensorop_s1688gemm_128x128_nn", 100, 150},
+          OpRow{"Cijk_Ailk_Bljk_SB_MT64x64x16_MI32x32x2x1", 150, 200})},
+    {"straggler", two_ranks(10, false), two_ranks(10, true)},
     {"cpu-operator",
-     [](auto& rows) {
-       rows.add(ApiRow{"cpu_op", "aten::linear", 0, 100});
-       rows.add(ApiRow{"cpu_op", "aten::addmm", 5, 95});
-     },
-     [](auto& rows) {
-       for (int i = 0; i < 5; ++i) {
-         rows.add(ApiRow{"cpu_op", fmt::format("aten::op{}", i), i * 10, i * 10 + 10});
-       }
-     }},
-    {"cpu-operator",
-     [](auto& rows) {
-       rows.add(ApiRow{"cpu_op", "aten::mm", 0, 100});
-     },
-     [](auto& rows) {  // there is hardly any work of operators
-       rows.add(ApiRow{"cpu_op", "aten::mm", 0, 100});
-       rows.add(ApiRow{"user_annotation", "wait", 0, 100'000});
-     }},
+     with({}, ApiRow{"cpu_op", "aten::linear", 0, 100}, ApiRow{"cpu_op", "aten::addmm", 5, 95}),
+     five_operators()},
+    {"cpu-operator", with({}, ApiRow{"cpu_op", "aten::mm", 0, 100}),
+     // There is hardly any work of operators.
+     with({}, ApiRow{"cpu_op", "aten::mm", 0, 100}, ApiRow{"user_annotation", "wait", 0, 100'000})},
     {"cpu-data-loading",
-     [](auto& rows) {
-       rows.add(ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100});
-       rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
-     },
-     [](auto& rows) {
-       rows.add(ApiRow{"user_annotation", "step", 0, 100});
-       rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
-     }},
+     with({}, ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100}, kProduct),
+     with({}, ApiRow{"user_annotation", "step", 0, 100}, kProduct)},
     {"cpu-data-loading",
-     [](auto& rows) {
-       rows.add(ApiRow{"user_annotation", "ProfilerStep#1", 0, 300});
-       rows.add(ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100});
-       rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
-     },
-     [](auto& rows) {  // loaded ahead, beside the step
-       rows.add(ApiRow{"user_annotation", "ProfilerStep#1", 0, 300});
-       rows.add(ApiRow{"cpu_op", "aten::mm", 0, 300});
-       rows.add(ApiRow{"user_annotation", "DataLoader worker", 0, 290, 1, 2});
-     }},
+     with({}, kStep, ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100}, kProduct),
+     // Loaded ahead, beside the step.
+     with({}, kStep, ApiRow{"cpu_op", "aten::mm", 0, 300},
+          ApiRow{"user_annotation", "DataLoader worker", 0, 290, 1, 2})},
 };
 
-bool is_found(const Case& one, void (*fill)(trace::TraceBuilder& rows)) {
-  trace::TraceBuilder rows;
-  fill(rows);
+bool is_found(const Case& one, const trace::TraceBuilder& rows) {
   const auto findings = findings_in(rows, 1);
   return std::any_of(findings.begin(), findings.end(),
                      [&](const Finding& finding) { return finding.id == one.id; });
@@ -431,9 +371,7 @@ TEST(Findings, ThreadsThatWaitForLocksAndNotThoseWithoutWork) {
 }
 
 TEST(Findings, EvidenceHasTheFigures) {
-  trace::TraceBuilder rows;
-  add_ranks(rows, 10, false);
-  for (const Finding& finding : findings_in(rows, 1)) {
+  for (const Finding& finding : findings_in(two_ranks(10, false), 1)) {
     if (finding.id != "straggler") continue;
     EXPECT_EQ(finding.cost_ns, 10 * 500'000);
     EXPECT_EQ(
