@@ -29,6 +29,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+import processes  # noqa: E402
 
 QUERY = """
 SELECT s.string, d.bytes, count(*)
@@ -54,19 +58,8 @@ def wait_until(true, what):
         time.sleep(0.001)
 
 
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def kill(pid):
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    processes.send(pid, signal.SIGKILL)
 
 
 class Moment:
@@ -146,7 +139,7 @@ class Moment:
 
     def finish(self):
         self.recorder.wait(LIMIT_S)
-        wait_until(lambda: not is_running(self.program()), "the program does not end")
+        wait_until(lambda: not processes.runs(self.program()), "the program does not end")
         session = self.session()
         if session:
             what = self.rng.choice([session, self.trace])

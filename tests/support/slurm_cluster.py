@@ -8,7 +8,6 @@ outside and nothing of the machine's own Slurm is in the way. Needs neither syst
 groups; as root it needs to be allowed to make a network namespace, else a user namespace.
 """
 
-import ctypes
 import fcntl
 import getpass
 import os
@@ -22,9 +21,11 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+import processes  # noqa: E402
+
 INSIDE = "--in-network-of-its-own"
 SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8914, 0x8916, 1  # linux/sockios.h, net/if.h
-PR_SET_CHILD_SUBREAPER = 36
 START_SECONDS = 30
 END_SECONDS = 5
 SLOTS = 8  # tasks the node takes, however many cores it has
@@ -67,7 +68,7 @@ def main():
                               *sys.argv[1:]])
     start_loopback()
     # What outlives the daemons (a slurmstepd) becomes a child of this process, which waits for it.
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    processes.become_reaper()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # so that `finally` runs
     daemons, environment = [], None
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
@@ -175,12 +176,6 @@ def cancel_jobs(environment):
         time.sleep(0.2)
 
 
-def children():
-    """Of this process: what the daemons left, too."""
-    return [int(pid) for task in Path("/proc/self/task").iterdir()
-            for pid in (task / "children").read_text(encoding="ascii").split()]
-
-
 def reap_orphans():
     """Waits for them a while, then ends them, and those whom that makes orphans."""
     deadline = time.monotonic() + END_SECONDS
@@ -189,7 +184,7 @@ def reap_orphans():
             if os.waitpid(-1, os.WNOHANG)[0] != 0:
                 continue
             if time.monotonic() > deadline:
-                for pid in children():
+                for pid in processes.children_of(os.getpid()):
                     print(f"slurm_cluster: {pid} of the job is still there; it is ended",
                           file=sys.stderr)
                     os.kill(pid, signal.SIGKILL)
