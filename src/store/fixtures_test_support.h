@@ -68,6 +68,13 @@ inline int64_t number(Database& database, const std::string& sql) {
   return value_of(database.integer(sql, -1));
 }
 
+inline std::vector<std::string> rows(Reader& reader, const std::string& sql) {
+  return rows(reader.database(), sql);
+}
+inline int64_t number(Reader& reader, const std::string& sql) {
+  return number(reader.database(), sql);
+}
+
 namespace ddl {
 
 constexpr const char* kId = "id integer NOT NULL PRIMARY KEY AUTOINCREMENT";

@@ -37,32 +37,30 @@ TEST_P(ReaderOfFlavour, ShowsTheSameShape) {
     EXPECT_EQ(reader.flavour(), GetParam());
     EXPECT_FALSE(reader.made_by_sonde());
     EXPECT_EQ(reader.notes(), Lines{});
-    auto& database = reader.database();
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_string"), 13);
-    EXPECT_EQ(rows(database, "SELECT string FROM v_ustring WHERE id = 10"), Lines{"n=4096"});
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_string"), 13);
+    EXPECT_EQ(rows(reader, "SELECT string FROM v_ustring WHERE id = 10"), Lines{"n=4096"});
     const bool v3 = GetParam() == Flavour::kV3;
-    EXPECT_EQ(rows(database, "SELECT * FROM v_api WHERE id = 10"),
+    EXPECT_EQ(rows(reader, "SELECT * FROM v_api WHERE id = 10"),
               Lines{v3 ? "10|4711|4712|50|53|2|11|12|10" : "10|4711|4712|50|53|2|-|-|10"});
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_api"), 8);
-    EXPECT_EQ(rows(database, "SELECT * FROM v_op WHERE id = 2"), Lines{"2|2|1|0|150|250|8|5"});
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_op"), 7);
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_api_op"), 7);
-    EXPECT_EQ(
-        rows(database, "SELECT * FROM v_op_detail WHERE op_id IN (1, 2, 3, 7) ORDER BY op_id"),
-        (Lines{"1|4711|10|-|-|-|64|32|1|8|4|1|512|16|0", "2|4711|11|-|-|-|-|-|-|-|-|-|-|-|0",
-               "3|4711|12|-|-|21474836480|-|-|-|-|-|-|-|-|0",
-               "7|4711|13|-|-|-|-|-|-|-|-|-|-|-|0"}));
-    EXPECT_EQ(rows(database,
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_api"), 8);
+    EXPECT_EQ(rows(reader, "SELECT * FROM v_op WHERE id = 2"), Lines{"2|2|1|0|150|250|8|5"});
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_op"), 7);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_api_op"), 7);
+    EXPECT_EQ(rows(reader, "SELECT * FROM v_op_detail WHERE op_id IN (1, 2, 3, 7) ORDER BY op_id"),
+              (Lines{"1|4711|10|-|-|-|64|32|1|8|4|1|512|16|0", "2|4711|11|-|-|-|-|-|-|-|-|-|-|-|0",
+                     "3|4711|12|-|-|21474836480|-|-|-|-|-|-|-|-|0",
+                     "7|4711|13|-|-|-|-|-|-|-|-|-|-|-|0"}));
+    EXPECT_EQ(rows(reader,
                    "SELECT api_id, size_bytes, width, height, sync, pinned FROM v_copy "
                    "ORDER BY api_id"),
               (Lines{"12|21474836480|-|-|1|0",
                      GetParam() == Flavour::kV1 ? "13|-|-|-|0|0" : "13|-|-|-|0|1"}));
-    EXPECT_EQ(rows(database, "SELECT * FROM v_process"), Lines{"4711|4711|-|50|88|-|-|-"});
-    EXPECT_EQ(rows(database, "SELECT * FROM v_thread"), Lines{"4711|4711|4712|-"});
-    EXPECT_EQ(rows(database, "SELECT * FROM v_device ORDER BY gpu_id"),
+    EXPECT_EQ(rows(reader, "SELECT * FROM v_process"), Lines{"4711|4711|-|50|88|-|-|-"});
+    EXPECT_EQ(rows(reader, "SELECT * FROM v_thread"), Lines{"4711|4711|4712|-"});
+    EXPECT_EQ(rows(reader, "SELECT * FROM v_device ORDER BY gpu_id"),
               (Lines{"2|-|-|-|-|-|-|-", "3|-|-|-|-|-|-|-"}));
-    EXPECT_TRUE(rows(database, "SELECT * FROM v_counter").empty());
-    EXPECT_EQ(rows(database, "SELECT * FROM v_monitor"),
+    EXPECT_TRUE(rows(reader, "SELECT * FROM v_counter").empty());
+    EXPECT_EQ(rows(reader, "SELECT * FROM v_monitor"),
               GetParam() == Flavour::kV1 ? Lines{} : Lines{"1|gpu|2|sclk|0|50|1700"});
   }
   EXPECT_EQ(testing::read_bytes(path_), before);
@@ -86,7 +84,7 @@ TEST_P(ReaderOfFlavour, ReadsGzip) {
   Reader reader = open_reader(zipped);
   EXPECT_EQ(reader.flavour(), GetParam());
   EXPECT_EQ(reader.path(), zipped);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM v_op"), 7);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM v_op"), 7);
 }
 
 class ReaderTest : public ::testing::Test {
@@ -203,8 +201,8 @@ TEST_F(ReaderTest, ViewsOfTheFileDoNotReplaceOurs) {
       "views", testing::ddl::v3() + testing::example_rows(Flavour::kV3) +
                    "CREATE VIEW v_op AS SELECT 1 AS id; CREATE VIEW sonde_top AS SELECT 1;");
   Reader reader = open_reader(path);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM v_op"), 7);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_top"), 4);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM v_op"), 7);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM sonde_top"), 4);
 }
 
 TEST_F(ReaderTest, TriggersOfTheFileDoNotFire) {
@@ -229,7 +227,7 @@ TEST_F(ReaderTest, OddValuesAreKept) {
                 "INSERT INTO rocpd_api VALUES ('a', 'b', 'c', 'd', 'e', 'f', 'g');");
   Reader reader = open_reader(path);
   EXPECT_EQ(reader.flavour(), Flavour::kV2b);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM v_op"), 2);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM v_op"), 2);
   for (const char* view : {"sonde_op", "sonde_api", "sonde_kernel", "sonde_copy", "sonde_top",
                            "sonde_busy", "v_process", "v_thread", "v_device"}) {
     auto query = reader.database().prepare(std::string("SELECT * FROM ") + view);
@@ -252,7 +250,7 @@ TEST_F(ReaderTest, MissingTablesAreEmpty) {
   Reader reader = open_reader(path);
   EXPECT_EQ(reader.notes(), Lines{"rocpd_copyapi has no column stream"});
   for (const char* view : {"v_api_op", "v_monitor", "v_copy", "v_op_detail"}) {
-    EXPECT_TRUE(rows(reader.database(), std::string("SELECT * FROM ") + view).empty()) << view;
+    EXPECT_TRUE(rows(reader, std::string("SELECT * FROM ") + view).empty()) << view;
   }
 }
 
@@ -311,16 +309,15 @@ TEST_F(ReaderTest, RealFilesHaveTheirRows) {
     const std::string path = test::real_file(std::string("rpd/") + expected.file);
     if (path.empty()) GTEST_SKIP() << expected.file << " is not on this machine";
     Reader reader = open_reader(path);
-    auto& database = reader.database();
     EXPECT_EQ(reader.flavour(), Flavour::kV2a);
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_string"), expected.strings);
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_api"), expected.apis);
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_op"), expected.ops);
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_api_op"), expected.links);
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_op_detail"), expected.ops);
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_monitor"), expected.monitors);
-    EXPECT_EQ(number(database, "SELECT count(*) FROM v_copy"), expected.copies);
-    EXPECT_GE(number(database, "SELECT max(length(string)) FROM v_string"), expected.longest);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_string"), expected.strings);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_api"), expected.apis);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_op"), expected.ops);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_api_op"), expected.links);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_op_detail"), expected.ops);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_monitor"), expected.monitors);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM v_copy"), expected.copies);
+    EXPECT_GE(number(reader, "SELECT max(length(string)) FROM v_string"), expected.longest);
   }
 }
 

@@ -21,13 +21,23 @@ Writer open_writer(const std::string& path, Writer::Mode mode) {
 
 class WriterTest : public ::testing::Test {
  protected:
+  // What a reader sees of the file after a writer has written `rows` and finished it.
+  template <typename Rows>
+  Reader written(Writer::Mode mode, Rows rows) {
+    {
+      Writer writer = open_writer(path_, mode);
+      rows(writer);
+      expect_ok(writer.finish());
+    }
+    return open_reader(path_);
+  }
+
   testing::TemporaryDirectory directory_;
   std::string path_ = directory_ / "trace.rpd";
 };
 
 TEST_F(WriterTest, EveryColumnComesBack) {
-  {
-    Writer writer = open_writer(path_, Writer::Mode::kCreate);
+  Reader reader = written(Writer::Mode::kCreate, [](Writer& writer) {
     const int64_t call = writer.string("hipMemcpy");
     const int64_t api = writer.api({11, 12, 100, 200, call, writer.string("category"),
                                     writer.string("domain"), writer.ustring("dst=\"a\"\nb")});
@@ -46,35 +56,31 @@ TEST_F(WriterTest, EveryColumnComesBack) {
     writer.counter(op, writer.string("SQ_WAVES"), 2.5);
     writer.metadata("sonde::version", "1");
     writer.metadata("sonde::version", "2");
-    expect_ok(writer.finish());
-  }
-  Reader reader = open_reader(path_);
+  });
   EXPECT_EQ(reader.flavour(), Flavour::kV3);
   EXPECT_TRUE(reader.made_by_sonde());
-  auto& database = reader.database();
-  EXPECT_EQ(rows(database, "SELECT * FROM api"),
+  EXPECT_EQ(rows(reader, "SELECT * FROM api"),
             Lines{"1|11|12|100|200|domain|category|hipMemcpy|dst=\"a\"\nb"});
-  EXPECT_EQ(rows(database, "SELECT * FROM op"),
+  EXPECT_EQ(rows(reader, "SELECT * FROM op"),
             Lines{"1|3|139637976727553|5|300|400|kernel|KernelExecution"});
-  EXPECT_EQ(rows(database, "SELECT * FROM v_api_op"), Lines{"1|1"});
-  EXPECT_EQ(rows(database, "SELECT * FROM v_op_detail"),
+  EXPECT_EQ(rows(reader, "SELECT * FROM v_api_op"), Lines{"1|1"});
+  EXPECT_EQ(rows(reader, "SELECT * FROM v_op_detail"),
             Lines{"1|7|1|250|260|5497558138880|64|32|16|8|4|2|512|16|-5"});
-  EXPECT_EQ(rows(database, "SELECT * FROM rocpd_kernelapi"), Lines{"1|0xabc|1|2|3|4|5|6|7|8|5"});
-  EXPECT_EQ(rows(database, "SELECT * FROM rocpd_copyapi"),
+  EXPECT_EQ(rows(reader, "SELECT * FROM rocpd_kernelapi"), Lines{"1|0xabc|1|2|3|4|5|6|7|8|5"});
+  EXPECT_EQ(rows(reader, "SELECT * FROM rocpd_copyapi"),
             Lines{"1|0x0|21474836480|1|2|3|0xdeadbeef|0xffffffffffffffff|4|5|1|0"});
-  EXPECT_EQ(rows(database, "SELECT * FROM v_monitor"), Lines{"1|gpu|3|sclk|100|200|1700"});
-  EXPECT_EQ(rows(database,
+  EXPECT_EQ(rows(reader, "SELECT * FROM v_monitor"), Lines{"1|gpu|3|sclk|100|200|1700"});
+  EXPECT_EQ(rows(reader,
                  "SELECT c.op_id, s.string, c.value FROM rocpd_counter c, v_string s "
                  "WHERE s.id = c.name_id"),
             Lines{"1|SQ_WAVES|2.5"});
-  EXPECT_EQ(rows(database, "SELECT value FROM rocpd_metadata WHERE tag = 'sonde::version'"),
+  EXPECT_EQ(rows(reader, "SELECT value FROM rocpd_metadata WHERE tag = 'sonde::version'"),
             Lines{"2"});
 }
 
 // Two launches of one graph; notes of HSA's, and one of the program's with such a key.
 TEST_F(WriterTest, WhatFollowsFromOtherRowsIsDerived) {
-  {
-    Writer writer = open_writer(path_, Writer::Mode::kCreate);
+  Reader reader = written(Writer::Mode::kCreate, [](Writer& writer) {
     const int64_t launch = writer.string("hipGraphLaunch");
     for (int i = 0; i < 2; ++i) {
       const int64_t api = writer.api(
@@ -95,19 +101,16 @@ TEST_F(WriterTest, WhatFollowsFromOtherRowsIsDerived) {
         "\"group_segment_bytes\":1,\"private_segment_bytes\":2,\"kernarg_bytes\":3,\"gpu\":0}'), "
         "(1, 'hsa.code_object', "
         "'{\"uri\":\"file:///a\",\"load_base\":\"0x20\",\"load_size\":5,\"delta\":-6}')"));
-    expect_ok(writer.finish());  // anew, and not twice
-  }
-  Reader reader = open_reader(path_);
-  auto& database = reader.database();
-  EXPECT_EQ(rows(database, "SELECT * FROM sonde_graph_op ORDER BY op_id"),
+    // Finished again, they are derived anew, and not twice.
+  });
+  EXPECT_EQ(rows(reader, "SELECT * FROM sonde_graph_op ORDER BY op_id"),
             (Lines{"1|1|0xabc|1", "2|1|0xabc|0", "3|2|0xabc|1", "4|2|0xabc|0"}));
-  EXPECT_EQ(rows(database, "SELECT * FROM sonde_kernel_code"), Lines{"1|0|k|0x10|8|4|16|1|2|3"});
-  EXPECT_EQ(rows(database, "SELECT * FROM sonde_code_object"), Lines{"1|file:///a|0x20|5|-6"});
+  EXPECT_EQ(rows(reader, "SELECT * FROM sonde_kernel_code"), Lines{"1|0|k|0x10|8|4|16|1|2|3"});
+  EXPECT_EQ(rows(reader, "SELECT * FROM sonde_code_object"), Lines{"1|file:///a|0x20|5|-6"});
 }
 
 TEST_F(WriterTest, DefaultsAreTheEmptyStringAndNull) {
-  {
-    Writer writer = open_writer(path_, Writer::Mode::kCreate);
+  Reader reader = written(Writer::Mode::kCreate, [](Writer& writer) {
     EXPECT_EQ(writer.string(""), 1);
     EXPECT_EQ(writer.ustring(""), 1);
     writer.api({1, 1, 1, 2, writer.string("f"), 0, 0, 0});
@@ -115,20 +118,15 @@ TEST_F(WriterTest, DefaultsAreTheEmptyStringAndNull) {
     OpDetailRow detail;
     detail.op_id = 1;
     writer.op_detail(detail);
-    expect_ok(writer.finish());
-  }
-  Reader reader = open_reader(path_);
-  EXPECT_EQ(rows(reader.database(), "SELECT domain, category, apiName, args FROM api"),
-            Lines{"||f|"});
-  EXPECT_EQ(rows(reader.database(), "SELECT description FROM op"), Lines{""});
-  EXPECT_EQ(rows(reader.database(), "SELECT * FROM v_op_detail"),
-            Lines{"1|0|-|-|-|-|-|-|-|-|-|-|-|-|0"});
+  });
+  EXPECT_EQ(rows(reader, "SELECT domain, category, apiName, args FROM api"), Lines{"||f|"});
+  EXPECT_EQ(rows(reader, "SELECT description FROM op"), Lines{""});
+  EXPECT_EQ(rows(reader, "SELECT * FROM v_op_detail"), Lines{"1|0|-|-|-|-|-|-|-|-|-|-|-|-|0"});
 }
 
 TEST_F(WriterTest, TextsShareARowAndArgumentsDoNot) {
   constexpr int kTexts = 5000;
-  {
-    Writer writer = open_writer(path_, Writer::Mode::kCreate);
+  Reader reader = written(Writer::Mode::kCreate, [](Writer& writer) {
     std::vector<int64_t> ids;
     for (int i = 0; i < kTexts; ++i) ids.push_back(writer.string("text " + std::to_string(i)));
     for (int i = 0; i < kTexts; ++i) {
@@ -137,12 +135,10 @@ TEST_F(WriterTest, TextsShareARowAndArgumentsDoNot) {
     const std::string with_nul("a\0b", 3);
     EXPECT_NE(writer.string(with_nul), writer.string("a"));
     EXPECT_NE(writer.ustring("same"), writer.ustring("same"));
-    expect_ok(writer.finish());
-  }
-  Reader reader = open_reader(path_);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM v_string"), kTexts + 3);
-  EXPECT_EQ(number(reader.database(), "SELECT count(DISTINCT string) FROM v_string"), kTexts + 3);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM v_ustring WHERE string = 'same'"), 2);
+  });
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM v_string"), kTexts + 3);
+  EXPECT_EQ(number(reader, "SELECT count(DISTINCT string) FROM v_string"), kTexts + 3);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM v_ustring WHERE string = 'same'"), 2);
 }
 
 // Counts on both sides of the 128 rows that go in with one statement.
@@ -158,27 +154,23 @@ TEST_F(WriterTest, AnyNumberOfRowsGoesIn) {
       expect_ok(writer.commit());
     }
     Reader reader = open_reader(path);
-    EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM rocpd_api"), count);
-    EXPECT_EQ(number(reader.database(),
-                     "SELECT count(*) FROM api WHERE args = 'n=' || (id - 1) AND start = id - 1"),
-              count);
+    EXPECT_EQ(number(reader, "SELECT count(*) FROM rocpd_api"), count);
+    EXPECT_EQ(
+        number(reader, "SELECT count(*) FROM api WHERE args = 'n=' || (id - 1) AND start = id - 1"),
+        count);
   }
 }
 
 TEST_F(WriterTest, SecondLaunchOfACallIsNoError) {
-  {
-    Writer writer = open_writer(path_, Writer::Mode::kCreate);
+  Reader reader = written(Writer::Mode::kCreate, [](Writer& writer) {
     for (int i = 0; i < 100; ++i) {
       writer.kernel_api({1 + i / 2, 0, {i, 1, 1}, {1, 1, 1}, 0, 0, 1});
       writer.copy_api({1 + i / 2, 0, 0, 0, i});
     }
-    expect_ok(writer.finish());
-  }
-  Reader reader = open_reader(path_);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM rocpd_kernelapi"), 50);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM rocpd_copyapi"), 50);
-  EXPECT_EQ(number(reader.database(), "SELECT gridX FROM rocpd_kernelapi WHERE api_ptr_id = 50"),
-            98);
+  });
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM rocpd_kernelapi"), 50);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM rocpd_copyapi"), 50);
+  EXPECT_EQ(number(reader, "SELECT gridX FROM rocpd_kernelapi WHERE api_ptr_id = 50"), 98);
 }
 
 TEST_F(WriterTest, ExistingFilesAreSafe) {
@@ -190,17 +182,14 @@ TEST_F(WriterTest, ExistingFilesAreSafe) {
 }
 
 TEST_F(WriterTest, AppendGoesOn) {
-  {
-    Writer writer = open_writer(path_, Writer::Mode::kCreate);
+  written(Writer::Mode::kCreate, [](Writer& writer) {
     for (int i = 0; i < 70; ++i) {
       const int64_t api =
           writer.api({1, 1, i, i, writer.string("first"), 0, 0, writer.ustring("a")});
       writer.api_op(api, writer.op({0, 0, 0, i, i, 0, writer.string("Task")}));
     }
-    expect_ok(writer.finish());
-  }
-  {
-    Writer writer = open_writer(path_, Writer::Mode::kAppend);
+  });
+  Reader reader = written(Writer::Mode::kAppend, [](Writer& writer) {
     EXPECT_EQ(writer.string(""), 1);
     EXPECT_EQ(writer.string("first"), 2);
     EXPECT_EQ(writer.string("second"), 4);
@@ -208,16 +197,13 @@ TEST_F(WriterTest, AppendGoesOn) {
         writer.api({2, 2, 0, 1, writer.string("second"), 0, 0, writer.ustring("b")});
     EXPECT_EQ(api, 71);
     writer.api_op(api, writer.op({0, 0, 0, 1, 2, 0, writer.string("Task")}));
-    expect_ok(writer.finish());
-  }
-  Reader reader = open_reader(path_);
-  EXPECT_EQ(
-      rows(reader.database(), "SELECT apiName, args, count(*) FROM api GROUP BY 1 ORDER BY 1"),
-      (Lines{"first|a|70", "second|b|1"}));
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM v_api_op WHERE api_id = op_id"), 71);
-  EXPECT_EQ(rows(reader.database(), "SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"),
+  });
+  EXPECT_EQ(rows(reader, "SELECT apiName, args, count(*) FROM api GROUP BY 1 ORDER BY 1"),
+            (Lines{"first|a|70", "second|b|1"}));
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM v_api_op WHERE api_id = op_id"), 71);
+  EXPECT_EQ(rows(reader, "SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"),
             Lines{"2"});
-  EXPECT_EQ(number(reader.database(),
+  EXPECT_EQ(number(reader,
                    "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND "
                    "name GLOB 'rocpd_*'"),
             2);
@@ -242,7 +228,7 @@ TEST_F(WriterTest, FinishLeavesOneFile) {
   writer.api({1, 1, 2, 2, 1, 0, 0, 0});
   expect_ok(writer.finish());
   Reader reader = open_reader(path_);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM rocpd_api"), 2);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM rocpd_api"), 2);
 }
 
 TEST_F(WriterTest, WithoutCommitNothingIsKept) {
@@ -252,7 +238,7 @@ TEST_F(WriterTest, WithoutCommitNothingIsKept) {
   }
   EXPECT_FALSE(std::filesystem::exists(path_ + "-journal"));
   Reader reader = open_reader(path_);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM rocpd_api"), 0);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM rocpd_api"), 0);
 }
 
 TEST_F(WriterTest, ReadersSeeTheLastCommit) {
@@ -261,10 +247,10 @@ TEST_F(WriterTest, ReadersSeeTheLastCommit) {
   expect_ok(writer.commit());
   for (int i = 0; i < 100; ++i) writer.api({1, 1, i, i, 1, 0, 0, 0});
   Reader reader = open_reader(path_);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM rocpd_api"), 100);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM rocpd_api"), 100);
   expect_ok(writer.commit());
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM rocpd_api"), 200);
-  EXPECT_EQ(number(reader.database(), "SELECT calls FROM sonde_api_top WHERE name = 'f'"), 100);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM rocpd_api"), 200);
+  EXPECT_EQ(number(reader, "SELECT calls FROM sonde_api_top WHERE name = 'f'"), 100);
 }
 
 // A reader in the middle of a query holds the commit up; nothing is lost.
@@ -284,7 +270,7 @@ TEST_F(WriterTest, BusyCommitCanBeRepeated) {
   }
   expect_ok(writer.commit());
   Reader reader = open_reader(path_);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM rocpd_api"), 2);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM rocpd_api"), 2);
 }
 
 TEST_F(WriterTest, FirstErrorStays) {
@@ -312,9 +298,8 @@ TEST_F(WriterTest, FullDiskKeepsTheLastCommit) {
     EXPECT_FALSE(writer.commit().ok());
   }
   Reader reader = open_reader(path_);
-  EXPECT_EQ(rows(reader.database(), "SELECT pid, count(*) FROM rocpd_api GROUP BY 1"),
-            Lines{"1|1000"});
-  EXPECT_EQ(rows(reader.database(), "PRAGMA integrity_check"), Lines{"ok"});
+  EXPECT_EQ(rows(reader, "SELECT pid, count(*) FROM rocpd_api GROUP BY 1"), Lines{"1|1000"});
+  EXPECT_EQ(rows(reader, "PRAGMA integrity_check"), Lines{"ok"});
 }
 
 TEST_F(WriterTest, OnlyOneWriter) {
@@ -358,10 +343,10 @@ TEST_F(WriterTest, KillAtAnyTimeKeepsTheLastCommit) {
     ASSERT_TRUE(WIFSIGNALED(status));
     const int64_t promised = committed->load();
     Reader reader = open_reader(path);
-    const int64_t found = number(reader.database(), "SELECT count(*) FROM api");
+    const int64_t found = number(reader, "SELECT count(*) FROM api");
     // The kill can fall between the commit and the note of it.
     EXPECT_TRUE(found == promised || found == promised + 500) << found << " for " << promised;
-    EXPECT_EQ(rows(reader.database(), "PRAGMA integrity_check"), Lines{"ok"});
+    EXPECT_EQ(rows(reader, "PRAGMA integrity_check"), Lines{"ok"});
   }
   ::munmap(shared, 4096);
 }
@@ -398,9 +383,8 @@ TEST_F(KilledWriterTest, ReaderShowsTheLastCommitAndTouchesNothing) {
   {
     Reader reader = open_reader(path_);
     EXPECT_EQ(reader.path(), path_);
-    EXPECT_EQ(rows(reader.database(), "SELECT apiName, count(*) FROM api GROUP BY 1"),
-              Lines{"kept|5000"});
-    EXPECT_EQ(rows(reader.database(), "PRAGMA integrity_check"), Lines{"ok"});
+    EXPECT_EQ(rows(reader, "SELECT apiName, count(*) FROM api GROUP BY 1"), Lines{"kept|5000"});
+    EXPECT_EQ(rows(reader, "PRAGMA integrity_check"), Lines{"ok"});
   }
   EXPECT_EQ(testing::read_bytes(path_), before);
   EXPECT_EQ(testing::read_bytes(path_ + "-journal"), journal);
@@ -410,7 +394,7 @@ TEST_F(KilledWriterTest, ReaderFollowsASymbolicLink) {
   const std::string link = directory_ / "link.rpd";
   std::filesystem::create_symlink(path_, link);
   Reader reader = open_reader(link);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM api"), 5000);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM api"), 5000);
 }
 
 TEST_F(KilledWriterTest, ReaderWorksWhereItMayNotWrite) {
@@ -432,13 +416,10 @@ TEST_F(KilledWriterTest, ReaderWorksWhereItMayNotWrite) {
 }
 
 TEST_F(KilledWriterTest, AppendRollsBackAndGoesOn) {
-  {
-    Writer writer = open_writer(path_, Writer::Mode::kAppend);
+  Reader reader = written(Writer::Mode::kAppend, [](Writer& writer) {
     EXPECT_EQ(writer.api({3, 3, 1, 1, writer.string("after"), 0, 0, 0}), 5001);
-    expect_ok(writer.finish());
-  }
-  Reader reader = open_reader(path_);
-  EXPECT_EQ(rows(reader.database(), "SELECT apiName, count(*) FROM api GROUP BY 1 ORDER BY 1"),
+  });
+  EXPECT_EQ(rows(reader, "SELECT apiName, count(*) FROM api GROUP BY 1 ORDER BY 1"),
             (Lines{"after|1", "kept|5000"}));
 }
 

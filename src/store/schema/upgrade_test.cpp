@@ -44,24 +44,22 @@ TEST_P(UpgradeOfFlavour, AnswersAreTheSame) {
         "SELECT * FROM sonde_kernel ORDER BY op_id", "SELECT id, args FROM sonde_api ORDER BY id",
         "SELECT op_id, type, bytes, api_name FROM sonde_copy ORDER BY op_id",
         "SELECT * FROM v_process", "SELECT * FROM v_thread", "SELECT gpu_id FROM v_device"}) {
-    EXPECT_EQ(rows(upgraded.database(), sql), rows(old.database(), sql)) << sql;
+    EXPECT_EQ(rows(upgraded, sql), rows(old, sql)) << sql;
   }
-  EXPECT_EQ(rows(upgraded.database(), "PRAGMA integrity_check"), Lines{"ok"});
-  EXPECT_EQ(
-      rows(upgraded.database(), "SELECT value FROM rocpd_metadata WHERE tag = 'schema_version'"),
-      Lines{"3"});
-  EXPECT_EQ(number(upgraded.database(), "SELECT count(*) FROM api"), 7);
+  EXPECT_EQ(rows(upgraded, "PRAGMA integrity_check"), Lines{"ok"});
+  EXPECT_EQ(rows(upgraded, "SELECT value FROM rocpd_metadata WHERE tag = 'schema_version'"),
+            Lines{"3"});
+  EXPECT_EQ(number(upgraded, "SELECT count(*) FROM api"), 7);
 }
 
 TEST_P(UpgradeOfFlavour, SizesAreNumbers) {
   const UpgradeReport report = value_of(upgrade(input_, output_));
   Reader upgraded = open_reader(output_);
-  EXPECT_EQ(rows(upgraded.database(),
+  EXPECT_EQ(rows(upgraded,
                  "SELECT api_ptr_id, typeof(size), size, typeof(width) FROM "
                  "rocpd_copyapi ORDER BY 1"),
             (Lines{"12|integer|21474836480|integer", "13|integer|0|integer"}));
-  EXPECT_EQ(rows(upgraded.database(), "SELECT bytes FROM sonde_op_detail WHERE op_id = 7"),
-            Lines{"-"});
+  EXPECT_EQ(rows(upgraded, "SELECT bytes FROM sonde_op_detail WHERE op_id = 7"), Lines{"-"});
   EXPECT_EQ(has_note(report, "1 sizes of rocpd_cop"), true);
 }
 
@@ -76,11 +74,11 @@ TEST_P(UpgradeOfFlavour, UpgradedFilesCanBeUpgradedAndAppendedTo) {
     ASSERT_TRUE(writer.finish().ok());
   }
   Reader reader = open_reader(again);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM v_api"), 9);
-  EXPECT_EQ(rows(reader.database(), "SELECT args FROM api WHERE id = 18"), Lines{"x"});
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM v_api"), 9);
+  EXPECT_EQ(rows(reader, "SELECT args FROM api WHERE id = 18"), Lines{"x"});
   const std::string references = "FROM rocpd_metadata WHERE tag = 'references::rocpd_string.id'";
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) " + references), 3);
-  EXPECT_EQ(number(reader.database(), "SELECT count(DISTINCT value) " + references), 3);
+  EXPECT_EQ(number(reader, "SELECT count(*) " + references), 3);
+  EXPECT_EQ(number(reader, "SELECT count(DISTINCT value) " + references), 3);
 }
 
 TEST_P(UpgradeOfFlavour, HasTheTablesAndViewsOfCallStacks) {
@@ -93,8 +91,8 @@ TEST_P(UpgradeOfFlavour, HasTheTablesAndViewsOfCallStacks) {
   const std::string again = directory_ / "again.rpd";
   expect_ok(upgrade(output_, again));
   Reader reader = open_reader(again);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_sample"), 1);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_cpu_top"), 1);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM sonde_sample"), 1);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM sonde_cpu_top"), 1);
 }
 
 class UpgradeTest : public ::testing::Test {
@@ -147,18 +145,17 @@ TEST_F(UpgradeTest, KeepsExtensionsAndDeadTablesWithRows) {
       "INSERT INTO rocpd_metadata (tag, value) VALUES ('My::Tag', 'x'), ('session_count', '4');");
   const UpgradeReport report = value_of(upgrade(input, output_));
   Reader upgraded = open_reader(output_);
-  auto& database = upgraded.database();
-  EXPECT_EQ(rows(database, "SELECT id, hex(value) FROM my_view ORDER BY id"),
+  EXPECT_EQ(rows(upgraded, "SELECT id, hex(value) FROM my_view ORDER BY id"),
             (Lines{"10|00FF", "11|"}));
-  EXPECT_EQ(rows(database, "SELECT twice FROM \"ext my \"\"table\"\"\" ORDER BY 1"),
+  EXPECT_EQ(rows(upgraded, "SELECT twice FROM \"ext my \"\"table\"\"\" ORDER BY 1"),
             (Lines{"20", "22"}));
-  EXPECT_EQ(rows(database, "SELECT * FROM rocpd_barrierop"), Lines{"1|2|a|b"});
-  EXPECT_EQ(number(database, "SELECT count(*) FROM rocpd_api"), 8);
-  EXPECT_EQ(rows(database,
+  EXPECT_EQ(rows(upgraded, "SELECT * FROM rocpd_barrierop"), Lines{"1|2|a|b"});
+  EXPECT_EQ(number(upgraded, "SELECT count(*) FROM rocpd_api"), 8);
+  EXPECT_EQ(rows(upgraded,
                  "SELECT name FROM sqlite_master WHERE type = 'trigger' OR name IN "
                  "('broken_view', 'ktop', 'rocpd_op_inputSignals')"),
             Lines{});
-  EXPECT_EQ(rows(database,
+  EXPECT_EQ(rows(upgraded,
                  "SELECT tag, value FROM rocpd_metadata WHERE tag IN ('My::Tag', "
                  "'session_count', 'schema_version') ORDER BY tag"),
             (Lines{"My::Tag|x", "schema_version|3", "session_count|4"}));
@@ -179,8 +176,7 @@ TEST_F(UpgradeTest, CountsRowsThatCannotBeKept) {
   const UpgradeReport report = value_of(upgrade(input, output_));
   EXPECT_TRUE(has_note(report, "1 of 2 rows of rocpd_api could not be kept"));
   Reader upgraded = open_reader(output_);
-  EXPECT_EQ(rows(upgraded.database(), "SELECT id, apiName, args, domain FROM api"),
-            Lines{"1|a|a|"});
+  EXPECT_EQ(rows(upgraded, "SELECT id, apiName, args, domain FROM api"), Lines{"1|a|a|"});
 }
 
 // Definitions in the file may define, and nothing else.
@@ -200,7 +196,7 @@ TEST_F(UpgradeTest, DefinitionsOfTheFileRunNothing) {
   EXPECT_FALSE(std::filesystem::exists(victim));
   if (report) {
     Reader upgraded = open_reader(output_);
-    EXPECT_EQ(number(upgraded.database(), "SELECT count(*) FROM v_op"), 7);
+    EXPECT_EQ(number(upgraded, "SELECT count(*) FROM v_op"), 7);
   } else {
     EXPECT_EQ(report.error().to_line().rfind(input, 0), 0u) << report.error().to_line();
   }
@@ -243,15 +239,15 @@ TEST_F(UpgradeTest, RealFilesKeepTheirRows) {
       EXPECT_EQ(table.rows_before, table.rows_after) << table.name;
     Reader upgraded = open_reader(output);
     for (const auto& [name, count] : expected.counts) {
-      EXPECT_EQ(number(upgraded.database(), "SELECT count(*) FROM " + name), count) << name;
+      EXPECT_EQ(number(upgraded, "SELECT count(*) FROM " + name), count) << name;
     }
   }
   Reader upgraded = open_reader(directory_ / "matmul_result.rpd.v3.rpd");
-  EXPECT_EQ(rows(upgraded.database(),
+  EXPECT_EQ(rows(upgraded,
                  "SELECT Name, TotalCalls, TotalDuration_us, "
                  "round(Percentage, 6) FROM main.top LIMIT 1"),
             Lines{"CopyHostToDevice|2|157178|85.46092"});
-  EXPECT_EQ(rows(upgraded.database(), "SELECT round(Busy, 6) FROM main.busy"), Lines{"0.062049"});
+  EXPECT_EQ(rows(upgraded, "SELECT round(Busy, 6) FROM main.busy"), Lines{"0.062049"});
 }
 
 }  // namespace

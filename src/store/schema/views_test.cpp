@@ -23,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Flavours, ViewsOfFlavour, ::testing::ValuesIn(testing::
 
 TEST_P(ViewsOfFlavour, TopCountsEqualOps) {
   EXPECT_EQ(
-      rows(reader_.database(),
+      rows(reader_,
            "SELECT name, calls, total_ns, round(mean_ns, 3), min_ns, "
            "max_ns, round(percentage, 3) FROM sonde_top"),
       (Lines{"axpy|3|250|83.333|50|100|45.455", "gemm|2|200|100.0|100|100|36.364",
@@ -31,24 +31,23 @@ TEST_P(ViewsOfFlavour, TopCountsEqualOps) {
 }
 
 TEST_P(ViewsOfFlavour, KernelTopHasKernelsOnly) {
-  EXPECT_EQ(rows(reader_.database(),
-                 "SELECT name, calls, total_ns, round(percentage, 3) FROM sonde_ktop"),
+  EXPECT_EQ(rows(reader_, "SELECT name, calls, total_ns, round(percentage, 3) FROM sonde_ktop"),
             (Lines{"axpy|3|250|55.556", "gemm|2|200|44.444"}));
 }
 
 TEST_P(ViewsOfFlavour, BusyIsTheUnionOverTheOwnWindow) {
-  EXPECT_EQ(rows(reader_.database(),
+  EXPECT_EQ(rows(reader_,
                  "SELECT gpu_id, ops, busy_ns, sum_ns, span_ns, round(busy, 4), "
                  "round(rpd_busy, 4) FROM sonde_busy"),
             (Lines{"2|3|250|300|300|0.8333|0.2609", "3|4|150|250|250|0.6|0.2174"}));
 }
 
 TEST_P(ViewsOfFlavour, EveryKernelHasItsOwnName) {
-  EXPECT_EQ(rows(reader_.database(), "SELECT op_id, name, type FROM sonde_kernel ORDER BY op_id"),
+  EXPECT_EQ(rows(reader_, "SELECT op_id, name, type FROM sonde_kernel ORDER BY op_id"),
             (Lines{"1|gemm|KernelExecution", "2|gemm|KernelExecution", "4|axpy|KernelExecution",
                    "5|axpy|KernelExecution", "6|axpy|Task"}));
   EXPECT_EQ(
-      rows(reader_.database(),
+      rows(reader_,
            "SELECT pid, tid, api_id, gpu_id, queue_id, start_ns, end_ns, duration_ns, grid_x, "
            "grid_y, grid_z, group_x, group_y, group_z, group_segment_bytes, "
            "private_segment_bytes, status FROM sonde_kernel WHERE op_id = 1"),
@@ -57,12 +56,12 @@ TEST_P(ViewsOfFlavour, EveryKernelHasItsOwnName) {
 
 // RPD has one kernelapi row for a whole graph launch; only v1 knows more.
 TEST_P(ViewsOfFlavour, KernelOfAGraphHasNoForeignGrid) {
-  EXPECT_EQ(rows(reader_.database(), "SELECT grid_x FROM sonde_kernel WHERE op_id = 6"),
+  EXPECT_EQ(rows(reader_, "SELECT grid_x FROM sonde_kernel WHERE op_id = 6"),
             Lines{GetParam() == Flavour::kV1 ? "1024" : "-"});
 }
 
 TEST_P(ViewsOfFlavour, CopiesHave64BitSizes) {
-  EXPECT_EQ(rows(reader_.database(),
+  EXPECT_EQ(rows(reader_,
                  "SELECT op_id, api_name, type, bytes, round(bytes_per_s) FROM "
                  "sonde_copy ORDER BY op_id"),
             (Lines{"3|hipMemcpyAsync|CopyHostToDevice|21474836480|2.147483648e+17",
@@ -70,16 +69,15 @@ TEST_P(ViewsOfFlavour, CopiesHave64BitSizes) {
 }
 
 TEST_P(ViewsOfFlavour, ApiKeepsCallsWithoutAName) {
-  EXPECT_EQ(rows(reader_.database(),
+  EXPECT_EQ(rows(reader_,
                  "SELECT id, duration_ns, domain, category, name, args FROM "
                  "sonde_api WHERE id IN (10, 14) ORDER BY id"),
             GetParam() == Flavour::kV3
                 ? (Lines{"10|3|hip|api|hipLaunchKernel|n=4096", "14|3|hip|api|<string 99>|"})
                 : (Lines{"10|3|-|-|hipLaunchKernel|n=4096", "14|3|-|-|<string 99>|"}));
-  EXPECT_EQ(
-      rows(reader_.database(), "SELECT name, calls, total_ns FROM sonde_api_top ORDER BY name"),
-      (Lines{"<string 99>|1|3", "hipGraphLaunch|1|3", "hipLaunchKernel|4|12",
-             "hipMemcpyAsync|2|6"}));
+  EXPECT_EQ(rows(reader_, "SELECT name, calls, total_ns FROM sonde_api_top ORDER BY name"),
+            (Lines{"<string 99>|1|3", "hipGraphLaunch|1|3", "hipLaunchKernel|4|12",
+                   "hipMemcpyAsync|2|6"}));
 }
 
 // A scan inside of a join would make 10 M ops take days.
@@ -100,7 +98,7 @@ TEST_P(ViewsOfFlavour, JoinsUseAnIndex) {
 
 TEST_P(ViewsOfFlavour, OpsSayWhetherTheyAreKernels) {
   EXPECT_EQ(
-      rows(reader_.database(),
+      rows(reader_,
            "SELECT id, name, type, duration_ns, is_kernel FROM sonde_op "
            "WHERE id IN (1, 3, 6) ORDER BY id"),
       (Lines{"1|gemm|KernelExecution|100|1", "3||CopyHostToDevice|100|0", "6|axpy|Task|50|1"}));
@@ -135,10 +133,9 @@ TEST(SondeViews, AreTheSameInTheFile) {
   EXPECT_TRUE(reader.made_by_sonde());
   for (const char* view : {"sonde_op", "sonde_api", "sonde_top", "sonde_ktop", "sonde_api_top",
                            "sonde_busy", "sonde_kernel", "sonde_copy"}) {
-    const auto temporary = rows(reader.database(), std::string("SELECT * FROM temp.") + view);
+    const auto temporary = rows(reader, std::string("SELECT * FROM temp.") + view);
     EXPECT_FALSE(temporary.empty()) << view;
-    EXPECT_EQ(rows(reader.database(), std::string("SELECT * FROM main.") + view), temporary)
-        << view;
+    EXPECT_EQ(rows(reader, std::string("SELECT * FROM main.") + view), temporary) << view;
   }
 }
 
@@ -156,7 +153,7 @@ TEST(SondeViews, BusyIsAtMostOneOnTwoDevices) {
   Reader reader = reader_of_kernels(directory / "trace.rpd",
                                     "(1, 0, 0, 0, 0, 100, 2, 3), (2, 0, 1, 0, 0, 100, 2, 3), "
                                     "(3, 1, 0, 0, 50, 60, 2, 3)");
-  EXPECT_EQ(rows(reader.database(), "SELECT gpu_id, busy, rpd_busy FROM sonde_busy"),
+  EXPECT_EQ(rows(reader, "SELECT gpu_id, busy, rpd_busy FROM sonde_busy"),
             (Lines{"0|1.0|2.0", "1|1.0|0.1"}));
 }
 
@@ -183,9 +180,9 @@ TEST(SondeViews, BusyEqualsANanosecondCount) {
   testing::run_sql(path, "BEGIN;" + testing::ddl::v3() + sql + "COMMIT;");
   Reader reader = open_reader(path);
   for (size_t gpu = 0; gpu < covered.size(); ++gpu) {
-    EXPECT_EQ(number(reader.database(),
-                     "SELECT busy_ns FROM sonde_busy WHERE gpu_id = " + std::to_string(gpu)),
-              std::count(covered[gpu].begin(), covered[gpu].end(), true));
+    EXPECT_EQ(
+        number(reader, "SELECT busy_ns FROM sonde_busy WHERE gpu_id = " + std::to_string(gpu)),
+        std::count(covered[gpu].begin(), covered[gpu].end(), true));
   }
 }
 
@@ -196,14 +193,13 @@ TEST(SondeViews, OddTimesAndEmptyFilesDoNoHarm) {
   Reader nothing = open_reader(empty);
   for (const char* view : {"sonde_op", "sonde_api", "sonde_top", "sonde_ktop", "sonde_api_top",
                            "sonde_busy", "sonde_kernel", "sonde_copy"}) {
-    EXPECT_TRUE(rows(nothing.database(), std::string("SELECT * FROM ") + view).empty()) << view;
+    EXPECT_TRUE(rows(nothing, std::string("SELECT * FROM ") + view).empty()) << view;
   }
   Reader reader = reader_of_kernels(directory / "odd.rpd",
                                     "(1, 0, 0, 0, 100, 40, 2, 3), (2, 1, 0, 0, 7, 7, 2, 3)");
-  EXPECT_EQ(
-      rows(reader.database(), "SELECT gpu_id, busy_ns, sum_ns, span_ns, busy FROM sonde_busy"),
-      (Lines{"0|0|0|0|-", "1|0|0|0|-"}));
-  EXPECT_EQ(rows(reader.database(), "SELECT name, calls, total_ns, percentage FROM sonde_top"),
+  EXPECT_EQ(rows(reader, "SELECT gpu_id, busy_ns, sum_ns, span_ns, busy FROM sonde_busy"),
+            (Lines{"0|0|0|0|-", "1|0|0|0|-"}));
+  EXPECT_EQ(rows(reader, "SELECT name, calls, total_ns, percentage FROM sonde_top"),
             Lines{"k|2|0|-"});
 }
 
@@ -218,17 +214,16 @@ TEST(SondeViews, BlogFiguresOfTheRealFiles) {
     const std::string path = test::real_file(std::string("rpd/") + expected.file);
     if (path.empty()) GTEST_SKIP() << expected.file << " is not on this machine";
     Reader reader = open_reader(path);
-    EXPECT_EQ(rows(reader.database(),
+    EXPECT_EQ(rows(reader,
                    "SELECT Name, TotalCalls, TotalDuration, round(Percentage, 6) "
                    "FROM top LIMIT 1"),
               Lines{expected.top});
-    EXPECT_EQ(rows(reader.database(),
+    EXPECT_EQ(rows(reader,
                    "SELECT name, calls, total_ns / 1000, round(percentage, 6) "
                    "FROM sonde_top LIMIT 1"),
               Lines{expected.top});
-    EXPECT_EQ(rows(reader.database(), "SELECT round(Busy, 6) FROM busy"), Lines{expected.busy});
-    EXPECT_EQ(rows(reader.database(), "SELECT round(rpd_busy, 6) FROM sonde_busy"),
-              Lines{expected.busy});
+    EXPECT_EQ(rows(reader, "SELECT round(Busy, 6) FROM busy"), Lines{expected.busy});
+    EXPECT_EQ(rows(reader, "SELECT round(rpd_busy, 6) FROM sonde_busy"), Lines{expected.busy});
   }
 }
 
@@ -236,11 +231,11 @@ TEST(SondeViews, EveryKernelOfARealGraphTraceIsShown) {
   const std::string path = test::real_file("rpd/mytrace.rpd.gz");
   if (path.empty()) GTEST_SKIP() << "mytrace.rpd.gz is not on this machine";
   Reader reader = open_reader(path);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_kernel"), 8948);
-  EXPECT_EQ(number(reader.database(), "SELECT sum(calls) FROM sonde_ktop"), 8948);
-  EXPECT_EQ(number(reader.database(), "SELECT sum(calls) FROM sonde_top"), 10124);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_copy"), 1176);
-  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_busy WHERE busy <= 1"), 1);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM sonde_kernel"), 8948);
+  EXPECT_EQ(number(reader, "SELECT sum(calls) FROM sonde_ktop"), 8948);
+  EXPECT_EQ(number(reader, "SELECT sum(calls) FROM sonde_top"), 10124);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM sonde_copy"), 1176);
+  EXPECT_EQ(number(reader, "SELECT count(*) FROM sonde_busy WHERE busy <= 1"), 1);
 }
 
 }  // namespace
