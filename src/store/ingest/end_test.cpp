@@ -19,10 +19,6 @@ const auto kNothing = std::optional<int64_t>();
 
 class EndTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    file->clocks(reading(1000));
-    file->clocks(reading(2'000'000'000));
-  }
   void define() { ASSERT_TRUE(feed(*file, kDefinitions, some_definitions())); }
   // As a recovery does, after the recorder was killed.
   void recover() {
@@ -30,7 +26,7 @@ class EndTest : public ::testing::Test {
     file->clocks(reading(kLate));
     define();
   }
-  Recording file;
+  Recording file{1000, 2'000'000'000};
 };
 
 TEST_F(EndTest, EveryKindOfRecordIsASign) {

@@ -13,18 +13,15 @@ namespace {
 
 using namespace testing;
 constexpr uint64_t kSpool = 0xabc;
+constexpr int64_t kLast = 2'000'000'000;  // when the clocks were read last
 const auto kDefinitions = ring(kSpool, 100, 0);
 const auto kRing = ring(kSpool, 100, 1, 101);
 const auto kOther = ring(kSpool, 100, 2, 102);
 
 class IngestTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    file->clocks(reading(1000));
-    file->clocks(reading(2'000'000'000));
-    ASSERT_TRUE(feed(*file, kDefinitions, some_definitions()));
-  }
-  Recording file;
+  void SetUp() override { ASSERT_TRUE(feed(*file, kDefinitions, some_definitions())); }
+  Recording file{1000, kLast};
 };
 
 TEST_F(IngestTest, AProcessIsDescribed) {
@@ -101,9 +98,7 @@ TEST_F(IngestTest, OpsAreLinkedInWhicheverOrderTheyCome) {
   const Words before = call(5, at(1), at(2), 11), after = op(6, kernel(11, 50, 60));
   for (const bool op_first : {false, true}) {
     for (const int between : {0, 1, 2}) {  // nothing, a commit, a recorder that starts over
-      Recording f;
-      f->clocks(reading(1000));
-      f->clocks(reading(2'000'000'000));
+      Recording f(1000, kLast);
       feed(*f, kDefinitions, some_definitions());
       feed(*f, op_first ? kOther : kRing, op_first ? after : before);
       if (between == 1) {
@@ -156,9 +151,7 @@ TEST_F(IngestTest, CopiesHaveTheirRow) {
 
 TEST_F(IngestTest, ACallDescribesItsCopyHoweverManyOpsServeIt) {
   for (const bool call_first : {false, true}) {
-    Recording f;
-    f->clocks(reading(1000));
-    f->clocks(reading(2'000'000'000));
+    Recording f(1000, kLast);
     feed(*f, kDefinitions, some_definitions());
     Op part = kernel(11, 50, 60);
     part.kind = SONDE_OP_COPY_H2D;

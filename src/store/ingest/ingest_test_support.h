@@ -26,6 +26,10 @@ inline wire::ClockReading reading(int64_t ns) {
 class Recording {
  public:
   Recording() { open(Writer::Mode::kCreate); }
+  // With the recorder's readings of the clocks at these times.
+  Recording(int64_t first_ns, int64_t last_ns) : Recording() {
+    for (const int64_t ns : {first_ns, last_ns}) ingest_->clocks(reading(ns));
+  }
   Ingest& operator*() { return *ingest_; }
   Ingest* operator->() { return &*ingest_; }
 

@@ -179,11 +179,7 @@ TEST(IngestProperty, CrashesAndCommitsChangeNothing) {
   for (unsigned seed = 1; seed <= 40; ++seed) {
     std::mt19937 random(seed);
     const auto items = random_items(random);
-    Recording whole, broken;
-    for (auto* file : {&whole, &broken}) {
-      (*file)->clocks(reading(1000));
-      (*file)->clocks(reading(2'000'000'000));
-    }
+    Recording whole(1000, 2'000'000'000), broken(1000, 2'000'000'000);
     Fed fed;
     for (size_t i = 0; i < items.size(); ++i) {
       feed(*whole, items[i].header, items[i].words);

@@ -58,12 +58,8 @@ constexpr const char* kPaths =
     "sample";
 
 struct SampleTest : ::testing::Test {
-  SampleTest() {
-    file->clocks(reading(0));
-    file->clocks(reading(1'000'000));
-    EXPECT_TRUE(feed(*file, kDefinitions, some_definitions() + kModules));
-  }
-  Recording file;
+  SampleTest() { EXPECT_TRUE(feed(*file, kDefinitions, some_definitions() + kModules)); }
+  Recording file{0, 1'000'000};
 };
 
 }  // namespace
