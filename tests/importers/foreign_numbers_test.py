@@ -6,7 +6,6 @@ viewers they are what Perfetto's reader keeps apart, and come back as they were.
     foreign_numbers_test.py --sonde PATH [unittest options]"""
 import json
 import pathlib
-import sqlite3
 import subprocess
 import sys
 
@@ -14,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import chrome_check  # noqa: E402
 import import_case  # noqa: E402
+from tool_case import change, sql  # noqa: E402
 
 # Texts become numbers below -999.
 PLACES = [(-1, -1), (-1, 5), ("Spans", "PyTorch Profiler (0)"), ("Traces", "x"), (7, 7), (7, 0),
@@ -63,12 +63,9 @@ class ForeignNumbers(import_case.ImportCase):
         trace.write_text(json.dumps(document()))
         self.source = self.folder / "source.rpd"
         self.run_sonde("import", trace, "-o", self.source)
-        database = sqlite3.connect(self.source)
-        database.execute("INSERT INTO rocpd_monitor (deviceType, deviceId, monitorType, start, end, "
-                         "value) VALUES ('gpu', 1, 'sclk', 5000, 5000, '1700.5'), "
-                         "('host', 0, 'mem_used_bytes', 5000, 5000, '4096')")
-        database.commit()
-        database.close()
+        change(self.source, "INSERT INTO rocpd_monitor (deviceType, deviceId, monitorType, start, end, "
+                            "value) VALUES ('gpu', 1, 'sclk', 5000, 5000, '1700.5'), "
+                            "('host', 0, 'mem_used_bytes', 5000, 5000, '4096')")
 
     def pftrace(self, path):
         script = pathlib.Path(chrome_check.__file__).with_name("pftrace_check.py")
@@ -76,15 +73,13 @@ class ForeignNumbers(import_case.ImportCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def of_source(self, sql):
-        database = sqlite3.connect(self.source)
-        self.addCleanup(database.close)
-        return database.execute(sql).fetchall()
+    def of_source(self, query):
+        return sql(self.source, query)
 
     def same(self, out, *queries):
         self.load_file(out)
-        for sql in queries:
-            self.assertEqual(self.rows(sql), self.of_source(sql), sql)
+        for query in queries:
+            self.assertEqual(self.rows(query), self.of_source(query), query)
 
     def check_numbers(self, shown, threads):
         """`shown`: real pid by that which is shown; `threads`: (shown pid, shown tid, real tid)."""
@@ -203,9 +198,8 @@ class ForeignNumbers(import_case.ImportCase):
                              [("gpu", 1, "sclk", 5000), ("host", 0, "mem_used_bytes", 5000)])
 
     def test_command_lines_and_threads_with_samples_only(self):
-        database = sqlite3.connect(self.source)
-        process = database.execute("SELECT id FROM sonde_process WHERE pid = 7").fetchone()[0]
-        database.executescript(f"""
+        process = self.of_source("SELECT id FROM sonde_process WHERE pid = 7")[0][0]
+        change(self.source, f"""
             UPDATE sonde_process SET command = '/usr/bin/train.py --fast', rank = 3 WHERE pid = 7;
             INSERT INTO sonde_thread (process_id, tid, name) VALUES ({process}, 4242, 'worker');
             INSERT INTO sonde_frame (id, kind, address, function) VALUES (1, 'native', 16, 'main'),
@@ -215,8 +209,6 @@ class ForeignNumbers(import_case.ImportCase):
               truncated, by_timer) VALUES ({process}, 4242, 2500, 2, 1000, 0, 0, 0, 1),
               ({process}, 4242, 12500, 1, 1000, 0, 0, 0, 1),
               ({process}, 4242, 1500, 2, 1000, 0, 0, 0, 1);""")
-        database.commit()
-        database.close()
         found = chrome_check.check(str(self.export(self.source, "out.json")))
         self.assertEqual(found["threads"]["7/4242"][0], "worker")
         self.assertEqual(found["profiles"], {"7/4242": [[1, ("main", "spin")], [2, ("main", "spin")],

@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import import_case  # noqa: E402
 from protobuf import message  # noqa: E402
+from tool_case import change  # noqa: E402
 
 LONG = {"steps": [f"step {i} of a schedule" for i in range(200)]}
 
@@ -87,11 +88,8 @@ class Info(import_case.ImportCase):
         self.assertIn(" 2 counter values", self.said)
         source = self.folder / "source.rpd"
         (self.folder / "out.rpd").rename(source)
-        database = import_case.sqlite3.connect(source)
-        database.execute("INSERT INTO rocpd_monitor (deviceType, deviceId, monitorType, start, end, "
-                         "value) VALUES ('gpu', 0, 'sclk', 5000, 5000, '1700')")
-        database.commit()
-        database.close()
+        change(source, "INSERT INTO rocpd_monitor (deviceType, deviceId, monitorType, start, end, "
+                       "value) VALUES ('gpu', 0, 'sclk', 5000, 5000, '1700')")
         done = self.run_sonde("merge", source, "-o", self.folder / "m.rpd")
         self.assertIn(" 3 counter values", done.stdout, done.stderr)
 

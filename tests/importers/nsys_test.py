@@ -3,12 +3,12 @@
 nsys_test.py --sonde SONDE."""
 
 import pathlib
-import sqlite3
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import import_case  # noqa: E402
 import nsys_file  # noqa: E402
+from tool_case import change, sql  # noqa: E402
 
 
 class Nsys(import_case.ImportCase):
@@ -61,30 +61,24 @@ class Nsys(import_case.ImportCase):
         self.assertIn("gemm", self.run_sonde("kernels", self.path).stdout)
         other = self.path.with_name("other.sqlite")
         nsys_file.write(other)
-        with sqlite3.connect(other) as database:
-            database.execute("UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 500")
+        change(other, "UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + 500")
         merged = self.path.with_name("merged.rpd")
         self.run_sonde("merge", self.path, other, "-o", merged)
-        with sqlite3.connect(merged) as database:
-            starts = [start for start, in database.execute("SELECT start FROM op WHERE description LIKE '%gemm%' "
-                                                           "ORDER BY start")]
+        starts = [start for start, in sql(merged, "SELECT start FROM op WHERE description LIKE '%gemm%' ORDER BY start")]
         self.assertEqual([start - starts[0] for start in starts], [0, 500, 1000, 1500])
 
     def test_older_versions_and_odd_files(self):
         old = self.path.with_name("old")  # no column that later versions have, and no table but two
-        with sqlite3.connect(old) as database:
-            database.executescript("""
-                CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
-                CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER,
-                  streamId INTEGER, shortName INTEGER);
-                INSERT INTO StringIds VALUES (1, 'k');
-                INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 1, 2, 1), (9, 5, 1, 2, 1), (NULL, 5, 1, 2, 1)""")
+        change(old, """
+            CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER,
+              streamId INTEGER, shortName INTEGER);
+            INSERT INTO StringIds VALUES (1, 'k');
+            INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 1, 2, 1), (9, 5, 1, 2, 1), (NULL, 5, 1, 2, 1)""")
         self.assertIn("; 2 skipped", self.run_sonde("import", old, "-o", f"{old}.rpd").stdout)
-        with sqlite3.connect(f"{old}.rpd") as database:
-            self.assertEqual(database.execute("SELECT description, gpuId, start, end FROM op").fetchall(), [("k", 1, 5, 9)])
+        self.assertEqual(sql(f"{old}.rpd", "SELECT description, gpuId, start, end FROM op"), [("k", 1, 5, 9)])
         other = self.path.with_name("other.db")
-        with sqlite3.connect(other) as database:
-            database.execute("CREATE TABLE x (y)")
+        change(other, "CREATE TABLE x (y)")
         done = self.run_sonde("import", "--as", "nsys", other, status=1)
         self.assertIn("not an export of Nsight Systems", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)

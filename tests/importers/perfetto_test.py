@@ -5,13 +5,13 @@ with what the rows of the .rpd must be. Shares no code with Sonde's exporter.
     perfetto_test.py --sonde PATH [unittest options]"""
 import gzip
 import pathlib
-import sqlite3
 import sys
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import import_case  # noqa: E402
 from protobuf import Fixed, message  # noqa: E402
+from tool_case import sql  # noqa: E402
 
 # TracePacket
 CLOCKS, TIME, SEQUENCE, EVENT, INTERNED, FLAGS, COMPRESSED, GPU_COUNTER, STAGE, CLOCK, DEFAULTS, \
@@ -145,10 +145,7 @@ class Perfetto(import_case.ImportCase):
                 + thread(2, 0, 7, 7) + event(1000, INSTANT, 2, name=name))
             return self.folder / name
         self.run_sonde("import", one("a.pftrace", 10**18), one("b.pftrace", 10**18 + 5), "-o", "m.rpd")
-        with sqlite3.connect(self.folder / "m.rpd") as database:
-            self.assertEqual(database.execute("SELECT start FROM rocpd_api ORDER BY 1").fetchall(),
-                             [(1000,), (1005,)])
-        database.close()
+        self.assertEqual(sql(self.folder / "m.rpd", "SELECT start FROM rocpd_api ORDER BY 1"), [(1000,), (1005,)])
 
     def test_counters_and_flows(self):
         self.load(first() + process(1, 7, "p") + thread(2, 1, 7, 7) +

@@ -16,7 +16,7 @@ from collections import Counter
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from rpd_fixture import nested  # noqa: E402
-from tool_case import SHARED, ToolCase, main  # noqa: E402
+from tool_case import SHARED, ToolCase, change, main  # noqa: E402
 
 KINETO = SHARED / "data" / "kineto"
 NAMES = ['say "hi", twice', "a;b", "line\nbreak", "it's", "é漢字🙂", "x" * 10_000, "\\"]
@@ -98,8 +98,7 @@ def extend(path):
     """Adds to an .rpd of Sonde's own what RPD's files have no place for: times beyond what a double
     holds, calls that overlap, operations of two processes, counters, names of threads, ranks."""
     far = 1 << 60
-    database = sqlite3.connect(path)
-    database.executescript(f"""
+    change(path, f"""
         DELETE FROM sonde_op_detail; DELETE FROM sonde_thread; DELETE FROM sonde_process;
         UPDATE rocpd_api SET start = start + {far}, end = end + {far};
         UPDATE rocpd_op SET start = start + {far}, end = end + {far};
@@ -143,8 +142,6 @@ def extend(path):
         INSERT INTO sonde_clock_snapshot(process_id, clock, value, monotonic_ns)
           VALUES (1, 'realtime', {far} + 500, {far});
         """)
-    database.commit()
-    database.close()
 
 
 class RoundTrip(ToolCase):

@@ -6,12 +6,10 @@ find in the result with the tables of the file.
 
 Real files come from SONDE_SHARED (default ../shared beside the project), a trace_processor_shell
 from SONDE_TRACE_PROCESSOR; without them the tests that want them are skipped by name."""
-import contextlib
 import gzip
 import json
 import os
 import pathlib
-import sqlite3
 import subprocess
 import sys
 import unittest
@@ -20,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "importers"))
 from protobuf import message  # noqa: E402
 from rpd_fixture import Fixture, expected  # noqa: E402
-from tool_case import SHARED, ToolCase, main  # noqa: E402
+from tool_case import SHARED, ToolCase, change, main  # noqa: E402
 
 REAL = SHARED / "data" / "rpd"
 PERFETTO_TEXT_LIMIT = 64 * 1024
@@ -295,22 +293,21 @@ class Recorded(ExportCase):
         fixture.close()
         path = self.folder / "in.rpd"
         self.run_sonde("upgrade", "plain.rpd", "-o", path)
-        with contextlib.closing(sqlite3.connect(path)) as database:
-            database.executescript("""
-                DELETE FROM sonde_process; DELETE FROM sonde_thread; DELETE FROM sonde_device;
-                INSERT INTO sonde_process(id, pid, start_ns, command, rank) VALUES
-                  (1, 100, 500, '/bin/sh -c solver', 0), (2, 200, 600, 'solver', 1),
-                  (3, 100, 700, '/opt/solver --fast', 0);
-                INSERT INTO sonde_thread(process_id, tid, name) VALUES (3, 101, 'io');
-                INSERT INTO sonde_device(process_id, gpu_id, backend, name, vendor)
-                  VALUES (3, 0, 'opencl', 'pthread-"cpu"', 'PoCL');
-                INSERT INTO sonde_clock_snapshot(process_id, clock, value, monotonic_ns)
-                  VALUES (3, 'boottime', 5000, 1000), (3, 'realtime', 901000, 1000);
-                UPDATE sonde_op_detail SET process_id = op_id + 1, grid_x = 1000, grid_y = 8, bytes = 4096;
-                UPDATE sonde_op_detail SET group_x = 64 WHERE process_id = 3;
-                INSERT INTO rocpd_string(id, string) VALUES (99, 'queue depth');
-                INSERT INTO sonde_counter(process_id, tid, time_ns, name_id, value)
-                  VALUES (3, 101, 1500, 99, 2.5);""")
+        change(path, """
+            DELETE FROM sonde_process; DELETE FROM sonde_thread; DELETE FROM sonde_device;
+            INSERT INTO sonde_process(id, pid, start_ns, command, rank) VALUES
+              (1, 100, 500, '/bin/sh -c solver', 0), (2, 200, 600, 'solver', 1),
+              (3, 100, 700, '/opt/solver --fast', 0);
+            INSERT INTO sonde_thread(process_id, tid, name) VALUES (3, 101, 'io');
+            INSERT INTO sonde_device(process_id, gpu_id, backend, name, vendor)
+              VALUES (3, 0, 'opencl', 'pthread-"cpu"', 'PoCL');
+            INSERT INTO sonde_clock_snapshot(process_id, clock, value, monotonic_ns)
+              VALUES (3, 'boottime', 5000, 1000), (3, 'realtime', 901000, 1000);
+            UPDATE sonde_op_detail SET process_id = op_id + 1, grid_x = 1000, grid_y = 8, bytes = 4096;
+            UPDATE sonde_op_detail SET group_x = 64 WHERE process_id = 3;
+            INSERT INTO rocpd_string(id, string) VALUES (99, 'queue depth');
+            INSERT INTO sonde_counter(process_id, tid, time_ns, name_id, value)
+              VALUES (3, 101, 1500, 99, 2.5);""")
         return path
 
     def exported(self, extension):

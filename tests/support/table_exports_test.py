@@ -20,7 +20,7 @@ from collections import defaultdict
 
 from pftrace_check import fields
 from rpd_fixture import Fixture, expected, nested
-from tool_case import ROOT, SHARED, ToolCase, main
+from tool_case import ROOT, SHARED, ToolCase, change, main, sql
 
 NASTY = ['say "hi", twice', "a;b", "line\nbreak", "it's", "é漢字🙂", "x" * 10_000, " ", "\\"]
 
@@ -167,17 +167,16 @@ class CountersOfKernels(TableCase):
     def test_rocpd_has_them_and_they_are_read_back(self):
         source = self.counted()
         out = self.export(source, "rocpd")
-        found = sqlite3.connect(out).execute(
-            "SELECT kernel_name, counter_name, value FROM counters_collection ORDER BY dispatch_id, "
-            "counter_id").fetchall()
+        found = sql(out, "SELECT kernel_name, counter_name, value FROM counters_collection ORDER BY dispatch_id, "
+                         "counter_id")
         self.assertEqual(found, [("a", "SQ_WAVES", 16), ("a", "TCC_HIT", 2 ** 40 + 1),
                                  ("b", "SQ_WAVES", 3), ("b", 'say, "x"', 0.25)])
         back = self.folder / "back.rpd"
         self.run_sonde("import", out, "-o", back)
-        want, read = (sqlite3.connect(path).execute(
-            "SELECT o.start - (SELECT min(start) FROM rocpd_op), s.string, sum(c.value) FROM "
+        want, read = (sql(
+            path, "SELECT o.start - (SELECT min(start) FROM rocpd_op), s.string, sum(c.value) FROM "
             "rocpd_counter c JOIN rocpd_op o ON o.id = c.op_id JOIN rocpd_string s ON "
-            "s.id = c.name_id GROUP BY 1, 2 ORDER BY 1, 2").fetchall() for path in (source, back))
+            "s.id = c.name_id GROUP BY 1, 2 ORDER BY 1, 2") for path in (source, back))
         self.assertEqual(read, want)
 
 
@@ -186,8 +185,7 @@ class Rocpd(TableCase):
         for source in self.both():
             want = expected(source)
             out = self.export(source, "rocpd")
-            database = sqlite3.connect(out)
-            one = lambda sql: database.execute(sql).fetchone()
+            one = lambda query: sql(out, query)[0]
             kernels = one("SELECT count(*), sum(duration) FROM kernels")
             copies = one("SELECT count(*), coalesce(sum(duration), 0) FROM memory_copies")
             self.assertEqual((kernels[0] + copies[0], kernels[1] + copies[1]),
@@ -201,7 +199,6 @@ class Rocpd(TableCase):
             self.assertEqual(one("SELECT value FROM rocpd_metadata WHERE tag='schema_version'"),
                              ("3",))
             self.assertEqual(one("PRAGMA integrity_check"), ("ok",))
-            database.close()
 
     def test_columns_are_those_of_the_real_schema(self):
         schema = SHARED / "data" / "rocpd" / "rocpd_schema_v3_instantiated.sql"
@@ -219,12 +216,11 @@ class Rocpd(TableCase):
         self.assertEqual(tables(ours), tables(real))
 
     def test_arguments_and_messages(self):
-        database = sqlite3.connect(self.export(self.fixture(), "rocpd"))
-        arguments = database.execute("SELECT DISTINCT position, name, value FROM rocpd_arg "
-                                     "ORDER BY 1").fetchall()
+        out = self.export(self.fixture(), "rocpd")
+        arguments = sql(out, "SELECT DISTINCT position, name, value FROM rocpd_arg ORDER BY 1")
         self.assertEqual(arguments, [(0, "a", "1"), (1, "b", "two")])
-        messages = {json.loads(text)["message"] for text, in database.execute(
-            "SELECT extdata FROM regions WHERE name = 'roctxThreadRangeA'")}
+        messages = {json.loads(text)["message"] for text, in sql(
+            out, "SELECT extdata FROM regions WHERE name = 'roctxThreadRangeA'")}
         self.assertEqual(messages, set(NASTY))
 
 
@@ -259,10 +255,8 @@ class Otf2(TableCase):
             fixture.monitor(1510 + i * 100, str(i), device=1, kind="power_w")
         fixture.close()
         found, scopes = self.metrics(self.export(source, "otf2"))
-        with sqlite3.connect(source) as database:
-            want = database.execute("SELECT deviceType || ' ' || deviceId || ' ' || monitorType, "
-                                    "start, value + 0 FROM rocpd_monitor "
-                                    "WHERE value != 'no number' ORDER BY 1, 2").fetchall()
+        want = sql(source, "SELECT deviceType || ' ' || deviceId || ' ' || monitorType, start, value + 0 FROM "
+                           "rocpd_monitor WHERE value != 'no number' ORDER BY 1, 2")
         self.assertEqual(found, want)
         machine = 'SYSTEM_TREE_NODE "machine::machine"'
         self.assertEqual(scopes, {"gpu 0 sclk": machine, "gpu 1 power_w": machine})
@@ -396,11 +390,9 @@ class Split(TableCase):
 
     def test_a_pause_makes_no_empty_parts(self):
         source = self.fixture()
-        with sqlite3.connect(source) as database:  # the second half is ten years later
-            for table in ("rocpd_api", "rocpd_op"):
-                database.execute(f"""UPDATE {table} SET start = start + 315360000000000000,
-                    "end" = "end" + 315360000000000000
-                    WHERE id > (SELECT max(id) / 2 FROM {table})""")
+        for table in ("rocpd_api", "rocpd_op"):  # the second half is ten years later
+            change(source, f"""UPDATE {table} SET start = start + 315360000000000000,
+                "end" = "end" + 315360000000000000 WHERE id > (SELECT max(id) / 2 FROM {table})""")
         lines = self.run_sonde("export", source, "-o", "a.json", "--split-size", "3000").stdout.splitlines()
         self.assertGreater(len(lines), 2)
         for line in lines:
@@ -430,14 +422,12 @@ class Rpd2tracing(TableCase):
         """What stands behind the events in a document has no place in an array."""
         source = self.fixture()
         self.run_sonde("upgrade", source, "-o", "new.rpd")
-        with sqlite3.connect(self.folder / "new.rpd") as database:
-            process, = database.execute("SELECT min(id) FROM sonde_process").fetchone()
-            database.executescript(f"""
-                INSERT INTO sonde_frame (id, kind, address, function) VALUES (1, 'native', 1, 'f');
-                INSERT INTO sonde_stack (id, frame_id) VALUES (1, 1);
-                INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed,
-                  cost_ns, truncated, by_timer) VALUES ({process}, 100, 1500, 1, 10, 0, 0, 0, 1);
-                INSERT INTO sonde_note (key, value) VALUES ('odd', '{{"traceEvents":[1, 2]}}');""")
+        change(self.folder / "new.rpd", """
+            INSERT INTO sonde_frame (id, kind, address, function) VALUES (1, 'native', 1, 'f');
+            INSERT INTO sonde_stack (id, frame_id) VALUES (1, 1);
+            INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, truncated, by_timer)
+              SELECT min(id), 100, 1500, 1, 10, 0, 0, 0, 1 FROM sonde_process;
+            INSERT INTO sonde_note (key, value) VALUES ('odd', '{"traceEvents":[1, 2]}');""")
         done = self.run_script("new.rpd", "new.json", "--format", "array")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         events = json.loads((self.folder / "new.json").read_text())

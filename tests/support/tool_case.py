@@ -38,6 +38,12 @@ def sql(path, text):
         return database.execute(text).fetchall()
 
 
+def change(path, script):
+    """Runs SQL on a database, which need not be there."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.executescript(script)
+
+
 class ToolCase(unittest.TestCase):
     maxDiff = 3000
     sonde = ""  # the tool; main() below sets it, or what runs the tests otherwise

@@ -7,7 +7,6 @@ answers_test.py --build DIR. Each figure is held against the command line or SQL
 import argparse
 import json
 import os
-import sqlite3
 import struct
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from rpd_fixture import Fixture  # noqa: E402
 from serving import SHARED, Server, starts_in_tile  # noqa: E402
+from tool_case import change  # noqa: E402
 
 SONDE = PROGRAMS = ""
 BINS = 512
@@ -358,11 +358,8 @@ class Reading(unittest.TestCase):
         fixture.close()
 
     def add(self, start):
-        database = sqlite3.connect(self.trace)
-        with database:
-            database.execute("INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
-                             "SELECT 0, 0, 0, ?, ? + 500, description_id, opType_id FROM rocpd_op LIMIT 1", (start, start))
-        database.close()
+        change(self.trace, "INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
+               f"SELECT 0, 0, 0, {start}, {start} + 500, description_id, opType_id FROM rocpd_op LIMIT 1")
 
     @staticmethod
     def ready(server):
@@ -387,10 +384,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(index.stat().st_ino, inode)
         # The same size and time, other bytes: a copy of the file with one name changed.
         before = os.stat(self.trace)
-        database = sqlite3.connect(self.trace)
-        with database:
-            database.execute("UPDATE rocpd_op SET start = 5, end = 900 WHERE id = 1")
-        database.close()
+        change(self.trace, "UPDATE rocpd_op SET start = 5, end = 900 WHERE id = 1")
         os.utime(self.trace, ns=(before.st_atime_ns, before.st_mtime_ns))
         self.assertEqual(os.stat(self.trace).st_size, before.st_size)
         with Server(SONDE, self.trace) as server:

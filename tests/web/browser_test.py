@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shlex
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from browser import Browser, Keys, missing  # noqa: E402
 from rpd_fixture import Fixture  # noqa: E402
 from serving import SHARED, Server  # noqa: E402
 from story import KERNELS, STEP, STEPS, add_samples, write_calls, write_story  # noqa: E402
+from tool_case import change  # noqa: E402
 
 SONDE = PICTURES = ""
 REAL = "kineto/mi300_qwen_0.5b.json.gz"
@@ -394,11 +394,8 @@ class Live(WithBrowser):
         browser = self.open(trace)
         before = browser.text(".topline .note")
         self.assertFalse(browser.all(".live"))
-        database = sqlite3.connect(trace)
-        with database:
-            database.execute("INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
-                             "SELECT gpuId, queueId, 0, start + 40000000, end + 40000000, description_id, opType_id FROM rocpd_op")
-        database.close()
+        change(trace, "INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
+                      "SELECT gpuId, queueId, 0, start + 40000000, end + 40000000, description_id, opType_id FROM rocpd_op")
         browser.wait(lambda: browser.text(".topline .note") == before.replace(f"{5 * STEPS} operations", f"{10 * STEPS} operations"))
         browser.wait(lambda: browser.all(".live"))
         browser.settle()

@@ -8,7 +8,6 @@ Chromium. The parts of a test that take little are in browser_test.py.
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from browser import difference
 from browser_test import PAGES, WithBrowser
 from serving import SHARED
 from story import write_story
+from tool_case import sql
 
 KEPT = Path(__file__).resolve().parent / "pictures"
 WRITE = False
@@ -71,9 +71,7 @@ class Recording(WithBrowser):
                 recording.terminate()
         browser.wait(lambda: not browser.all(".live"))  # and it is seen that it ended
         browser.settle()
-        database = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
-        self.assertEqual(self.operations(browser), database.execute("SELECT count(*) FROM rocpd_op").fetchone()[0])
-        database.close()
+        self.assertEqual([(self.operations(browser),)], sql(trace, "SELECT count(*) FROM rocpd_op"))
         self.assertEqual(browser.complaints(), [])
 
     def operations(self, browser):
