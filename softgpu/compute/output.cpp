@@ -9,16 +9,6 @@ namespace {
 
 constexpr std::string_view kFlags = "-+ #0";
 
-std::string print_double(const std::string& spec, uint64_t value) {
-  char text[512];
-  int length = std::snprintf(text, sizeof(text), spec.c_str(), std::bit_cast<double>(value));
-  if (length < static_cast<int>(sizeof(text))) return length < 0 ? "" : text;
-  std::string longer(static_cast<size_t>(length) + 1, '\0');
-  std::snprintf(longer.data(), longer.size(), spec.c_str(), std::bit_cast<double>(value));
-  longer.pop_back();
-  return longer;
-}
-
 template <class T>
 std::string print_one(const std::string& spec, T value) {
   int length = std::snprintf(nullptr, 0, spec.c_str(), value);
@@ -86,45 +76,24 @@ class Formatter {
       std::string precision = number();
       if (precision.empty() || precision[0] != '-') spec += "." + precision;
     }
-    std::string_view length = format_.substr(at_, 0);
-    size_t start = at_;
+    const size_t start = at_;
     while (is_one_of("hlLqjzt")) at_++;
-    length = format_.substr(start, at_ - start);
+    const std::string_view length = format_.substr(start, at_ - start);
     if (at_ >= format_.size()) return;
-    char kind = format_[at_++];
-    switch (kind) {
-      case 'd':
-      case 'i':
-      case 'u':
-      case 'x':
-      case 'X':
-      case 'o':
-        out_ += print_integer(spec, length, kind, next().value);
-        break;
-      case 'e':
-      case 'E':
-      case 'f':
-      case 'F':
-      case 'g':
-      case 'G':
-      case 'a':
-      case 'A':
-        out_ += print_double(spec + kind, next().value);
-        break;
-      case 'c':
-        out_ += print_one(spec + kind, static_cast<int>(next().value));
-        break;
-      case 'p':
-        out_ += print_one(spec + kind, reinterpret_cast<void*>(next().value));
-        break;
-      case 's': {
-        PrintArgument argument = next();
-        out_ += print_one(spec + kind, argument.is_text ? argument.text.c_str() : "(null)");
-        break;
-      }
-      default:
-        break;  // %n, and unknown conversions
-    }
+    const char kind = format_[at_++];
+    const auto is = [kind](std::string_view kinds) { return kinds.find(kind) != kinds.npos; };
+    if (is("diuxXo")) {
+      out_ += print_integer(spec, length, kind, next().value);
+    } else if (is("eEfFgGaA")) {
+      out_ += print_one(spec + kind, std::bit_cast<double>(next().value));
+    } else if (is("c")) {
+      out_ += print_one(spec + kind, static_cast<int>(next().value));
+    } else if (is("p")) {
+      out_ += print_one(spec + kind, reinterpret_cast<void*>(next().value));
+    } else if (is("s")) {
+      const PrintArgument argument = next();
+      out_ += print_one(spec + kind, argument.is_text ? argument.text.c_str() : "(null)");
+    }  // otherwise %n, and unknown conversions
   }
 
   std::string_view format_;
