@@ -19,7 +19,7 @@ namespace {
 
 struct Facts {
   std::set<std::string> obstacles;
-  std::set<Function*> references;  // called, or their address is taken
+  std::set<Function*> references;  // with a body: called, or their address is taken
   bool waits = false;
   bool calls_pointer = false;
   bool dynamic_stack = false;
@@ -28,7 +28,7 @@ struct Facts {
 void collect_functions(Constant* constant, std::set<Constant*>& seen, std::set<Function*>& out) {
   if (!seen.insert(constant).second) return;
   if (auto* function = dyn_cast<Function>(constant)) {
-    out.insert(function);
+    if (!function->isDeclaration()) out.insert(function);
     return;
   }
   for (Use& use : constant->operands())
@@ -79,22 +79,17 @@ Facts facts_of(Function& function, const Module& support) {
   return facts;
 }
 
+std::set<Function*> reached(const std::map<Function*, Facts>& facts, Function* start) {
+  return reached_from(
+      start, [&](Function* at) -> const std::set<Function*>& { return facts.at(at).references; });
+}
+
 // The functions on a cycle of references.
 std::set<Function*> recursive(const std::map<Function*, Facts>& facts) {
   std::set<Function*> found;
-  for (const auto& [start, unused] : facts) {
-    std::set<Function*> seen;
-    std::vector<Function*> todo{start};
-    while (!todo.empty() && !found.count(start)) {
-      auto at = facts.find(todo.back());
-      todo.pop_back();
-      if (at == facts.end()) continue;
-      for (Function* next : at->second.references) {
-        if (next == start) found.insert(start);
-        if (seen.insert(next).second) todo.push_back(next);
-      }
-    }
-  }
+  for (const auto& [start, unused] : facts)
+    for (Function* each : reached(facts, start))
+      if (facts.at(each).references.count(start)) found.insert(start);
   return found;
 }
 
@@ -123,17 +118,8 @@ uint32_t wave_size_of(const Function& function) {
 // within one function only.
 void inline_what_waits(const std::map<Function*, Facts>& facts, const std::set<Function*>& cyclic) {
   for (const auto& [function, unused] : facts) {
-    std::set<Function*> seen{function};
-    std::vector<Function*> todo{function};
-    bool waits = false;
-    while (!todo.empty() && !waits) {
-      const Facts& own = facts.at(todo.back());
-      todo.pop_back();
-      waits = own.waits;
-      for (Function* next : own.references)
-        if (facts.count(next) && seen.insert(next).second) todo.push_back(next);
-    }
-    if (!waits || cyclic.count(function)) continue;
+    const auto waits = [&](Function* each) { return facts.at(each).waits; };
+    if (cyclic.count(function) || !any_of(reached(facts, function), waits)) continue;
     function->removeFnAttr(Attribute::NoInline);
     function->removeFnAttr(Attribute::OptimizeNone);
     if (function->getCallingConv() != CallingConv::AMDGPU_KERNEL)
@@ -197,21 +183,13 @@ void find_kernels(Program& program) {
     kernel.wave_size = wave_size_of(function);
     kernel.knows_stack = true;
     lay_out_arguments(kernel, program.module.getDataLayout());
-    std::set<Function*> reached{&function};
-    std::vector<Function*> todo{&function};
     std::set<std::string> obstacles;
-    while (!todo.empty()) {
-      Function* at = todo.back();
-      todo.pop_back();
-      auto own = facts.find(at);
-      if (own == facts.end()) continue;
-      obstacles.insert(own->second.obstacles.begin(), own->second.obstacles.end());
-      kernel.waits |= own->second.waits;
+    for (Function* at : reached(facts, &function)) {
+      const Facts& own = facts.at(at);
+      obstacles.insert(own.obstacles.begin(), own.obstacles.end());
+      kernel.waits |= own.waits;
       kernel.watches |= at->hasFnAttribute(kWatches);
-      kernel.knows_stack &= !own->second.calls_pointer && !own->second.dynamic_stack;
-      kernel.knows_stack &= !cyclic.count(at);
-      for (Function* next : own->second.references)
-        if (reached.insert(next).second) todo.push_back(next);
+      kernel.knows_stack &= !own.calls_pointer && !own.dynamic_stack && !cyclic.count(at);
     }
     if (obstacles.empty())
       program.kernels.push_back(kernel);

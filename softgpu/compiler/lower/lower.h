@@ -33,6 +33,20 @@ bool is_another_tools(const llvm::Function& callee, const llvm::Module& support)
 // The support function, or the first of several that return one element each.
 Support support_of(const llvm::Function& callee, const llvm::Module& support);
 
+// `start` and all that is reached from it; next(node) are those that a node leads to.
+template <class Node, class Next>
+std::set<Node*> reached_from(Node* start, const Next& next) {
+  std::set<Node*> seen{start};
+  std::vector<Node*> todo{start};
+  while (!todo.empty()) {
+    Node* at = todo.back();
+    todo.pop_back();
+    for (Node* other : next(at))
+      if (seen.insert(other).second) todo.push_back(other);
+  }
+  return seen;
+}
+
 struct KernelArgument {
   uint64_t offset = 0;    // in the kernarg segment
   bool in_place = false;  // an aggregate: the kernel gets its address

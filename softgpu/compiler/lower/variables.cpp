@@ -77,7 +77,7 @@ class Placer {
   void lay_out() {
     std::map<const GlobalVariable*, std::vector<size_t>> kernels_of;
     for (size_t i = 0; i < program_.kernels.size(); i++)
-      for (const GlobalVariable* variable : reached_from(program_.kernels[i].function))
+      for (const GlobalVariable* variable : lds_of(program_.kernels[i].function))
         kernels_of[variable].push_back(i);
     uint64_t shared_end = 0;
     for (GlobalVariable& variable : module_.globals()) {
@@ -96,18 +96,12 @@ class Placer {
     }
   }
 
-  std::set<const GlobalVariable*> reached_from(const Function* start) {
+  std::set<const GlobalVariable*> lds_of(const Function* kernel) {
+    const auto references = [this](const Function* at) { return references_[at]; };
     std::set<const GlobalVariable*> found;
-    std::set<const Function*> seen{start};
-    std::vector<const Function*> todo{start};
-    while (!todo.empty()) {
-      const Function* at = todo.back();
-      todo.pop_back();
-      for (const GlobalVariable* variable : lds_[at])
+    for (const Function* function : reached_from(kernel, references))
+      for (const GlobalVariable* variable : lds_[function])
         if (!is_dynamic_lds(*variable)) found.insert(variable);
-      for (const Function* next : references_[at])
-        if (seen.insert(next).second) todo.push_back(next);
-    }
     return found;
   }
 

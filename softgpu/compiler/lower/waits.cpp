@@ -33,18 +33,15 @@ bool watches(const Instruction& instruction, const Loop& loop) {
 
 // Whether the loop's exit depends on the value.
 bool decides_exit(const Instruction& start, const Loop& loop) {
-  std::set<const Instruction*> seen{&start};
-  std::vector<const Instruction*> todo{&start};
-  while (!todo.empty()) {
-    const Instruction* at = todo.back();
-    todo.pop_back();
-    if (at->isTerminator() && loop.isLoopExiting(at->getParent())) return true;
-    for (const User* user : at->users()) {
-      auto* next = cast<Instruction>(user);
-      if (loop.contains(next) && seen.insert(next).second) todo.push_back(next);
-    }
-  }
-  return false;
+  const auto users_in_loop = [&](const Instruction* at) {
+    std::vector<const Instruction*> found;
+    for (const User* user : at->users())
+      if (loop.contains(cast<Instruction>(user))) found.push_back(cast<Instruction>(user));
+    return found;
+  };
+  return any_of(reached_from(&start, users_in_loop), [&](const Instruction* at) {
+    return at->isTerminator() && loop.isLoopExiting(at->getParent());
+  });
 }
 
 // Whether the memory may belong to other groups.
