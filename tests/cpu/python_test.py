@@ -5,8 +5,8 @@ Runs split.py under every CPython that is here (Debian's, local ones, those of p
 else is said, samples it, and compares the share of each function with what the program measured, where
 the share may differ by 2 points or by 4 sigma of the number of samples. A share is of the samples' CPU time, not
 of their number: a virtual machine that stands still for 100 ms is one sample, and 100 ms of one function. Counts the
-system calls of a sample, too, where strace is here. Versions that are missing are
-named, and so are those that are here and not known to this test. Exit 77: there was none at all.
+system calls of a sample, too, where strace is here. Versions that are missing are named, and so are those that are
+here and not known to this test. Exit 77: there was none at all.
 """
 
 import json
@@ -89,14 +89,17 @@ def names(stack):
 
 def check_shares(stacks, cpu_ns, spent):
     sampled = {name: sum(ns for stack, ns in zip(stacks, cpu_ns) if name in names(stack)) for name in spent}
-    total = sum(any(name in spent for name in names(stack)) for stack in stacks)
+    weights = [ns for stack, ns in zip(stacks, cpu_ns) if any(name in spent for name in names(stack))]
+    # A sample that stands for 100 ms weighs as much as a hundred others, and is one throw of the dice.
+    independent = sum(weights) ** 2 / sum(ns ** 2 for ns in weights)
     measured = sum(spent.values())
     for name, ns in spent.items():
         expected, share = ns / measured, sampled[name] / sum(sampled.values())
-        allowed = max(0.02, 4 * (expected * (1 - expected) / total) ** 0.5)
+        allowed = max(0.02, 4 * (expected * (1 - expected) / independent) ** 0.5)
         assert abs(share - expected) <= allowed, (
-            f"{name}: {share:.3f} of {total} samples, measured {expected:.3f}")
-    return total
+            f"{name}: {share:.3f} of {len(weights)} samples, as good as {independent:.0f} equal ones, "
+            f"measured {expected:.3f}")
+    return len(weights)
 
 
 def check_merged(stacks):

@@ -39,9 +39,9 @@ void know_own_pages(const PythonLayout& layout, Reading& memory, uint64_t thread
   if (!agent::load(g_has_chunks) || thread < g_runtime.low || thread + bytes > g_runtime.high) {
     return;
   }
-  memory.know(thread, bytes);
+  memory.know_pages(thread, bytes);
   const auto chunk = memory.at<uint64_t>(thread, layout.thread_chunk);
-  if (chunk != 0 && chunk % 4096 == 0) memory.know(chunk, kLeastChunk);
+  if (chunk != 0 && chunk % 4096 == 0) memory.know_chunk({chunk, chunk + kLeastChunk});
 }
 
 StackBounds extent_of(void* symbol) {

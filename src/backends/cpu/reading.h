@@ -29,8 +29,9 @@ class Reading {
 
   bool is_of_another() const { return is_of_another_; }
 
-  // All of these pages exist, and stay during the walk.
-  void know(uint64_t address, uint64_t bytes) {
+  // What exists for sure, and stays during the walk: a chunk of frames, and the pages of an object.
+  void know_chunk(const StackBounds& chunk) { chunk_ = chunk; }
+  void know_pages(uint64_t address, uint64_t bytes) {
     const uint64_t last = (address + bytes - 1) / 4096;
     for (uint64_t page = address / 4096; page <= last; ++page) pages_[page % kPages] = page;
   }
@@ -71,6 +72,7 @@ class Reading {
   Reading() : is_of_another_(true) {}
 
   bool knows(uint64_t address, uint64_t bytes) const {
+    if (address - chunk_.low < chunk_.high - chunk_.low) return bytes <= chunk_.high - address;
     const uint64_t page = address / 4096;
     return pages_[page % kPages] == page && address % 4096 + bytes <= 4096;
   }
@@ -80,8 +82,10 @@ class Reading {
     uint64_t& known = pages_[page % kPages];
     if (known == page) return true;
     if (page == 0) return false;
-    const bool is_of_stack = page >= stack_.low / 4096 && page * 4096 < stack_.high;
-    if (!is_of_stack && !is_there(address)) return false;
+    // Not remembered: it would take the place of a page that has to be asked for again.
+    if (page >= stack_.low / 4096 && page * 4096 < stack_.high) return true;
+    if (address - chunk_.low < chunk_.high - chunk_.low) return true;
+    if (!is_there(address)) return false;
     known = page;
     return true;
   }
@@ -89,6 +93,7 @@ class Reading {
   static constexpr uint64_t kPages = 64;
   const bool is_of_another_ = false;
   const StackBounds stack_;
+  StackBounds chunk_;
   uint64_t pages_[kPages] = {~uint64_t{0}};  // the first page never exists
 };
 

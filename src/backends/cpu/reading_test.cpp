@@ -72,5 +72,24 @@ TEST(Reading, KnownPagesAreToldFromOthersInTheirPlace) {
   }
 }
 
+// Their addresses differ by what shares a slot of the cache: each would be asked for again.
+TEST(Reading, AChunkAndTheStackTakeNoPlaceOfOtherPages) {
+  constexpr uint64_t kAway = uint64_t{64} * 4096;
+  char* const at = static_cast<char*>(
+      mmap(nullptr, 2 * kAway + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  const auto object = reinterpret_cast<uint64_t>(at), chunk = object + kAway, stack = chunk + kAway;
+  Reading memory({stack, stack + 4096});
+  memory.know_chunk({chunk, chunk + 4096});
+  EXPECT_NE(memory.look_at(object, 64, nullptr), nullptr);
+  mprotect(at, 2 * kAway + 4096,
+           PROT_NONE);  // from here on, who asks is told that nothing is there
+  EXPECT_NE(memory.look_at(chunk + 4032, 64, nullptr), nullptr);
+  EXPECT_NE(memory.look_at(stack, 64, nullptr), nullptr);
+  EXPECT_NE(memory.look_at(object, 64, nullptr), nullptr);
+  EXPECT_EQ(memory.look_at(chunk + 4040, 64, nullptr), nullptr) << "beyond its end";
+  EXPECT_EQ(memory.look_at(object + 4096, 64, nullptr), nullptr);
+  munmap(at, 2 * kAway + 4096);
+}
+
 }  // namespace
 }  // namespace sonde::cpu
