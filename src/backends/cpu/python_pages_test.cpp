@@ -101,7 +101,8 @@ TEST(PythonPages, OfOtherThreadsAndOfNoChunkAreAskedFor) {
   EXPECT_EQ(python.known_pages(), 4);
   std::vector<uint64_t> another(_PyRuntime + kOffsetWords, _PyRuntime + kRuntimeWords);
   EXPECT_EQ(python.known_pages(address_of(another.data())), 0);
-  EXPECT_EQ(python.known_pages(address_of(_PyRuntime + kRuntimeWords - 2)), 0) << "not all of it";
+  // AddressSanitizer's runtime is longer than its array.
+  EXPECT_EQ(python.known_pages(extent_of(_PyRuntime).high - 16), 0) << "not all of it";
   python.set(kChunk, 0);
   EXPECT_EQ(python.known_pages(), 0);
   python.set(kChunk, another[kChunk / 8] + 8);
