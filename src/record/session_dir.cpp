@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -72,12 +73,35 @@ Status write_output_name(const std::string& session, const std::string& output) 
 Result<std::string> read_output_name(const std::string& session) {
   std::ifstream file(session + "/output");
   std::string path((std::istreambuf_iterator<char>(file)), {});
+  if (!file.is_open()) {
+    std::ifstream control(session + "/control");
+    control.seekg(sizeof(wire::SessionControl));
+    std::getline(control, path, '\0');
+  }
   if (path.empty()) {
     return make_error(ErrorCode::kNotFound, "the session does not say where its trace is", session,
                       "name it with -o");
   }
   return path;
 }
+
+namespace {
+
+// To the end of the control file, so that one removal removes both.
+void copy_output_name(const std::string& session) {
+  const auto output = read_output_name(session);
+  const UniqueFd control(
+      ::open((session + "/control").c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+  if (!output || !control.valid()) return;
+  static_cast<void>(!::write(control.get(), output->c_str(), output->size() + 1));
+}
+
+bool is_ours(const UniqueFd& folder) {
+  struct stat info {};
+  return ::fstat(folder.get(), &info) == 0 && info.st_uid == ::geteuid();
+}
+
+}  // namespace
 
 void remove_session_dir(const std::string& session) {
   std::error_code error;
@@ -87,6 +111,7 @@ void remove_session_dir(const std::string& session) {
     const auto name = entry.path().filename();
     if (name != "control" && name != "output") fs::remove_all(entry.path(), error);
   }
+  if (is_ours(folder)) copy_output_name(opened);  // nobody else puts links there
   fs::remove(opened + "/output", error);
   fs::remove(opened + "/control", error);
   fs::remove_all(session, error);
