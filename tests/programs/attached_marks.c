@@ -89,15 +89,14 @@ static int itt_begin(const char* text) {
   void* create = __atomic_load_n(&g_create, __ATOMIC_ACQUIRE);
   void* begin = __atomic_load_n(&g_begin, __ATOMIC_ACQUIRE);
   if (create == NULL || begin == NULL) return 0;
-  struct string* handle = ((struct string * (*)(const char*))(uintptr_t)create)(text);
+  struct string* handle = ((itt_string_handle_create*)(uintptr_t)create)(text);
   expect(handle != NULL && strcmp(handle->text, text) == 0);
-  ((void (*)(struct domain*, struct itt_id, struct itt_id, struct string*))(uintptr_t)begin)(
-      &g_domain, none, none, handle);
+  ((itt_task_begin*)(uintptr_t)begin)(&g_domain, none, none, handle);
   return 1;
 }
 static void itt_end(void) {
   void* end = __atomic_load_n(&g_task_end, __ATOMIC_ACQUIRE);
-  if (end != NULL) ((void (*)(struct domain*))(uintptr_t)end)(&g_domain);
+  if (end != NULL) ((itt_task_end*)(uintptr_t)end)(&g_domain);
 }
 
 static void* work(void* number) {

@@ -41,43 +41,52 @@ struct counter {
   struct counter* next;
 };
 
-static const char* const kItt[] = {"domain_create",
-                                   "string_handle_create",
-                                   "sync_create",
-                                   "no_such_function",
-                                   "task_begin",
-                                   "task_begin_ex",
-                                   "task_begin_fn",
-                                   "task_end",
-                                   "task_end_ex",
-                                   "task_begin_overlapped",
-                                   "task_end_overlapped",
-                                   "frame_submit_v3",
-                                   "get_timestamp",
-                                   "frame_begin_v3",
-                                   "frame_end_v3",
-                                   "region_begin",
-                                   "region_end",
-                                   "marker",
-                                   "counter_create_typed",
-                                   "counter_inc",
-                                   "counter_dec",
-                                   "counter_inc_delta",
-                                   "counter_inc_delta_v3",
-                                   "counter_set_value",
-                                   "metadata_add",
-                                   "metadata_str_add",
-                                   "event_create",
-                                   "event_start",
-                                   "event_end",
-                                   "frame_create",
-                                   "frame_begin",
-                                   "frame_end",
-                                   "mark_create",
-                                   "mark",
-                                   "thread_set_name",
-                                   "pause",
-                                   "resume"};
+/* The functions that a copy has: what they return, their names and their parameters. */
+#define ITT_EACH(X)                                                                                \
+  X(struct domain*, domain_create, (const char*))                                                  \
+  X(struct string*, string_handle_create, (const char*))                                           \
+  X(void, sync_create, (void))                                                                     \
+  X(void, no_such_function, (void))                                                                \
+  X(void, task_begin, (struct domain*, struct itt_id, struct itt_id, struct string*))              \
+  X(void, task_begin_ex,                                                                           \
+    (struct domain*, void*, unsigned long long, struct itt_id, struct itt_id, struct string*))     \
+  X(void, task_begin_fn, (struct domain*, struct itt_id, struct itt_id, void*))                    \
+  X(void, task_end, (struct domain*))                                                              \
+  X(void, task_end_ex, (struct domain*, void*, unsigned long long))                                \
+  X(void, task_begin_overlapped, (struct domain*, struct itt_id, struct itt_id, struct string*))   \
+  X(void, task_end_overlapped, (struct domain*, struct itt_id))                                    \
+  X(void, frame_submit_v3,                                                                         \
+    (struct domain*, struct itt_id*, unsigned long long, unsigned long long))                      \
+  X(unsigned long long, get_timestamp, (void))                                                     \
+  X(void, frame_begin_v3, (struct domain*, struct itt_id*))                                        \
+  X(void, frame_end_v3, (struct domain*, struct itt_id*))                                          \
+  X(void, region_begin, (struct domain*, struct itt_id, struct itt_id, struct string*))            \
+  X(void, region_end, (struct domain*, struct itt_id))                                             \
+  X(void, marker, (struct domain*, struct itt_id, struct string*, int))                            \
+  X(struct counter*, counter_create_typed, (const char*, const char*, int))                        \
+  X(void, counter_inc, (struct counter*))                                                          \
+  X(void, counter_dec, (struct counter*))                                                          \
+  X(void, counter_inc_delta, (struct counter*, unsigned long long))                                \
+  X(void, counter_inc_delta_v3, (struct domain*, struct string*, unsigned long long))              \
+  X(void, counter_set_value, (struct counter*, const void*))                                       \
+  X(void, metadata_add, (struct domain*, struct itt_id, struct string*, int, size_t, const void*)) \
+  X(void, metadata_str_add, (struct domain*, struct itt_id, struct string*, const char*, size_t))  \
+  X(int, event_create, (const char*, int))                                                         \
+  X(int, event_start, (int))                                                                       \
+  X(int, event_end, (int))                                                                         \
+  X(void*, frame_create, (const char*))                                                            \
+  X(void, frame_begin, (void*))                                                                    \
+  X(void, frame_end, (void*))                                                                      \
+  X(int, mark_create, (const char*))                                                               \
+  X(void, mark, (int, const char*))                                                                \
+  X(void, thread_set_name, (const char*))                                                          \
+  X(void, pause, (void))                                                                           \
+  X(void, resume, (void))
+
+#define ITT_TYPE(result, name, parameters) typedef result itt_##name parameters;
+ITT_EACH(ITT_TYPE)
+#define ITT_NAME(result, name, parameters) "__itt_" #name,
+static const char* const kItt[] = {ITT_EACH(ITT_NAME)};
 enum { ITT_FUNCTIONS = sizeof kItt / sizeof kItt[0] };
 
 struct entry_old {
@@ -116,7 +125,6 @@ struct copy {
   struct global global;
   struct entry entries[ITT_FUNCTIONS + 1];
   struct entry_old old_entries[ITT_FUNCTIONS + 1];
-  char names[ITT_FUNCTIONS][48];
   void* functions[ITT_FUNCTIONS];
   void* own_create;
   int collected;
@@ -129,7 +137,7 @@ static inline void copy_unset(void) {
 
 static inline void* copy_function(const struct copy* copy, const char* name) {
   for (int i = 0; i < ITT_FUNCTIONS; ++i) {
-    if (strcmp(kItt[i], name) == 0) return copy->functions[i];
+    if (strcmp(kItt[i] + strlen("__itt_"), name) == 0) return copy->functions[i];
   }
   abort();
 }
@@ -145,11 +153,10 @@ static inline void copy_collect(struct copy* copy, int old, struct domain* domai
   copy->own_create = old ? NULL : &own[0];
   void* unset = (void*)(uintptr_t)copy_unset;
   for (int i = 0; i < ITT_FUNCTIONS; ++i) {
-    snprintf(copy->names[i], sizeof copy->names[i], "__itt_%s", kItt[i]);
     copy->functions[i] = unset;
-    const struct entry entry = {copy->names[i], &copy->functions[i], unset, i < 2 ? &own[i] : NULL,
+    const struct entry entry = {kItt[i], &copy->functions[i], unset, i < 2 ? &own[i] : NULL,
                                 1 << (i % 12 + 1)};
-    const struct entry_old entry_old = {copy->names[i], &copy->functions[i], unset, entry.group};
+    const struct entry_old entry_old = {kItt[i], &copy->functions[i], unset, entry.group};
     copy->entries[i] = entry;
     copy->old_entries[i] = entry_old;
   }
@@ -197,15 +204,15 @@ static inline struct counter* itt_counter(const char* name, const char* domain, 
   return counter;
 }
 
-#define ITT_RUN(copy, name, parameters, ...)                                        \
-  do {                                                                              \
-    void* function_ = copy_function(copy, name);                                    \
-    if (function_ != NULL) ((void(*) parameters)(uintptr_t)function_)(__VA_ARGS__); \
+#define ITT_RUN(copy, name, ...)                                                \
+  do {                                                                          \
+    itt_##name* function_ = (itt_##name*)(uintptr_t)copy_function(copy, #name); \
+    if (function_ != NULL) function_(__VA_ARGS__);                              \
   } while (0)
 
-#define ITT_CALL(copy, name, type, none, parameters, ...) \
-  (copy_function(copy, name) == NULL                      \
-       ? (none)                                           \
-       : ((type(*) parameters)(uintptr_t)copy_function(copy, name))(__VA_ARGS__))
+#define ITT_CALL(copy, name, none, ...) \
+  (copy_function(copy, #name) == NULL   \
+       ? (none)                         \
+       : ((itt_##name*)(uintptr_t)copy_function(copy, #name))(__VA_ARGS__))
 
 #endif

@@ -20,24 +20,19 @@ static void task_symbol(void) {}
 static int tasks(struct copy* c, struct domain* domain) {
   struct string* outer = itt_string("outer");
   struct string* inner = itt_string("inner");
-  ITT_RUN(c, "task_begin", (struct domain*, struct itt_id, struct itt_id, struct string*), domain,
-          kNoId, kNoId, outer);
-  ITT_RUN(c, "task_begin_ex",
-          (struct domain*, void*, unsigned long long, struct itt_id, struct itt_id, struct string*),
-          domain, NULL, 5ull, kNoId, kNoId, inner);
-  ITT_RUN(c, "task_end_ex", (struct domain*, void*, unsigned long long), domain, NULL, 6ull);
-  ITT_RUN(c, "task_end", (struct domain*), domain);
-  ITT_RUN(c, "task_begin_fn", (struct domain*, struct itt_id, struct itt_id, void*), domain, kNoId,
-          kNoId, (void*)(uintptr_t)task_symbol);
-  ITT_RUN(c, "task_end", (struct domain*), domain);
-  ITT_RUN(c, "marker", (struct domain*, struct itt_id, struct string*, int), domain, kNoId,
-          itt_string("moment"), 3);
+  ITT_RUN(c, task_begin, domain, kNoId, kNoId, outer);
+  ITT_RUN(c, task_begin_ex, domain, NULL, 5ull, kNoId, kNoId, inner);
+  ITT_RUN(c, task_end_ex, domain, NULL, 6ull);
+  ITT_RUN(c, task_end, domain);
+  ITT_RUN(c, task_begin_fn, domain, kNoId, kNoId, (void*)(uintptr_t)task_symbol);
+  ITT_RUN(c, task_end, domain);
+  ITT_RUN(c, marker, domain, kNoId, itt_string("moment"), 3);
   return 3; /* ranges; and 1 mark */
 }
 
 static void* end_overlapped(void* domain) {
   const struct itt_id id = {1, 2, 3};
-  ITT_RUN(&g_second, "task_end_overlapped", (struct domain*, struct itt_id), domain, id);
+  ITT_RUN(&g_second, task_end_overlapped, domain, id);
   return NULL;
 }
 
@@ -45,21 +40,16 @@ static int overlapped(struct copy* c, struct domain* domain) {
   const struct itt_id a = {1, 2, 3};
   const struct itt_id b = {1, 2, 4};
   pthread_t thread;
-  ITT_RUN(c, "task_begin_overlapped",
-          (struct domain*, struct itt_id, struct itt_id, struct string*), domain, a, kNoId,
-          itt_string("lap a"));
-  ITT_RUN(c, "task_begin_overlapped",
-          (struct domain*, struct itt_id, struct itt_id, struct string*), domain, b, kNoId,
-          itt_string("lap b"));
+  ITT_RUN(c, task_begin_overlapped, domain, a, kNoId, itt_string("lap a"));
+  ITT_RUN(c, task_begin_overlapped, domain, b, kNoId, itt_string("lap b"));
   if (pthread_create(&thread, NULL, end_overlapped, domain) != 0) exit(2);
   pthread_join(thread, NULL);
-  ITT_RUN(c, "task_end_overlapped", (struct domain*, struct itt_id), domain, b);
-  ITT_RUN(c, "task_end_overlapped", (struct domain*, struct itt_id), domain, b); /* too many */
-  ITT_RUN(c, "frame_begin_v3", (struct domain*, struct itt_id*), domain, NULL);
-  ITT_RUN(c, "frame_end_v3", (struct domain*, struct itt_id*), domain, NULL);
-  ITT_RUN(c, "region_begin", (struct domain*, struct itt_id, struct itt_id, struct string*), domain,
-          a, kNoId, itt_string("region"));
-  ITT_RUN(c, "region_end", (struct domain*, struct itt_id), domain, a);
+  ITT_RUN(c, task_end_overlapped, domain, b);
+  ITT_RUN(c, task_end_overlapped, domain, b); /* too many */
+  ITT_RUN(c, frame_begin_v3, domain, NULL);
+  ITT_RUN(c, frame_end_v3, domain, NULL);
+  ITT_RUN(c, region_begin, domain, a, kNoId, itt_string("region"));
+  ITT_RUN(c, region_end, domain, a);
   return 4;
 }
 
@@ -67,16 +57,12 @@ static int overlapped(struct copy* c, struct domain* domain) {
  * known. */
 static int frames(struct copy* c, struct domain* domain) {
   const struct timespec pause = {0, 5000000};
-  const unsigned long long begin = ITT_CALL(c, "get_timestamp", unsigned long long, 1, (void));
+  const unsigned long long begin = ITT_CALL(c, get_timestamp, 1);
   nanosleep(&pause, NULL);
-  const unsigned long long end = ITT_CALL(c, "get_timestamp", unsigned long long, 2, (void));
+  const unsigned long long end = ITT_CALL(c, get_timestamp, 2);
   EXPECT(end > begin);
-  ITT_RUN(c, "frame_submit_v3",
-          (struct domain*, struct itt_id*, unsigned long long, unsigned long long), domain, NULL,
-          begin, end);
-  ITT_RUN(c, "frame_submit_v3",
-          (struct domain*, struct itt_id*, unsigned long long, unsigned long long), domain, NULL,
-          0ull, end);
+  ITT_RUN(c, frame_submit_v3, domain, NULL, begin, end);
+  ITT_RUN(c, frame_submit_v3, domain, NULL, 0ull, end);
   return 1;
 }
 
@@ -88,57 +74,46 @@ static void values(struct copy* c, struct domain* domain) {
   const uint64_t big = 1u << 20;
   const double half = 0.5;
   const int32_t numbers[3] = {-1, 0, 7};
-  ITT_RUN(c, "counter_inc", (struct counter*), bytes);
-  ITT_RUN(c, "counter_inc_delta", (struct counter*, unsigned long long), bytes, 9ull);
-  ITT_RUN(c, "counter_dec", (struct counter*), bytes);
-  ITT_RUN(c, "counter_set_value", (struct counter*, const void*), bytes, &big);
-  ITT_RUN(c, "counter_set_value", (struct counter*, const void*), ratio, &half);
-  ITT_RUN(c, "counter_inc_delta", (struct counter*, unsigned long long), ratio, 2ull);
-  ITT_RUN(c, "counter_inc_delta_v3", (struct domain*, struct string*, unsigned long long), domain,
-          itt_string("steps"), 3ull); /* 7 counter values */
-  ITT_RUN(c, "metadata_str_add",
-          (struct domain*, struct itt_id, struct string*, const char*, size_t), domain, kNoId,
-          model, "resnet50 and more", (size_t)8);
-  ITT_RUN(c, "metadata_str_add",
-          (struct domain*, struct itt_id, struct string*, const char*, size_t), domain, kNoId,
-          model, "vgg", (size_t)0); /* 1 mark */
-  ITT_RUN(c, "metadata_add",
-          (struct domain*, struct itt_id, struct string*, int, size_t, const void*), domain, kNoId,
-          itt_string("shape"), 4, (size_t)3, numbers); /* 2 metadata */
-  ITT_RUN(c, "metadata_str_add",
-          (struct domain*, struct itt_id, struct string*, const char*, size_t), domain, task,
-          itt_string("layer"), "conv", (size_t)0); /* 1 mark */
+  ITT_RUN(c, counter_inc, bytes);
+  ITT_RUN(c, counter_inc_delta, bytes, 9ull);
+  ITT_RUN(c, counter_dec, bytes);
+  ITT_RUN(c, counter_set_value, bytes, &big);
+  ITT_RUN(c, counter_set_value, ratio, &half);
+  ITT_RUN(c, counter_inc_delta, ratio, 2ull);
+  ITT_RUN(c, counter_inc_delta_v3, domain, itt_string("steps"), 3ull); /* 7 counter values */
+  ITT_RUN(c, metadata_str_add, domain, kNoId, model, "resnet50 and more", 8);
+  ITT_RUN(c, metadata_str_add, domain, kNoId, model, "vgg", 0);                /* 1 mark */
+  ITT_RUN(c, metadata_add, domain, kNoId, itt_string("shape"), 4, 3, numbers); /* 2 metadata */
+  ITT_RUN(c, metadata_str_add, domain, task, itt_string("layer"), "conv", 0);  /* 1 mark */
 }
 
 static int legacy(struct copy* c) {
-  const int event = ITT_CALL(c, "event_create", int, 0, (const char*, int), "phase one", 5);
+  const int event = ITT_CALL(c, event_create, 0, "phase one", 5);
   EXPECT(!c->collected || event > 0);
-  EXPECT(ITT_CALL(c, "event_create", int, event, (const char*, int), "phase", 5) == event);
-  EXPECT(ITT_CALL(c, "event_start", int, 0, (int), event) == 0);
-  EXPECT(ITT_CALL(c, "event_end", int, 0, (int), event) == 0);
-  void* frame = ITT_CALL(c, "frame_create", void*, NULL, (const char*), "old frame");
-  ITT_RUN(c, "frame_begin", (void*), frame);
-  ITT_RUN(c, "frame_end", (void*), frame);
-  const int mark = ITT_CALL(c, "mark_create", int, 0, (const char*), "checkpoint");
-  ITT_RUN(c, "mark", (int, const char*), mark, "42");
+  EXPECT(ITT_CALL(c, event_create, event, "phase", 5) == event);
+  EXPECT(ITT_CALL(c, event_start, 0, event) == 0);
+  EXPECT(ITT_CALL(c, event_end, 0, event) == 0);
+  void* frame = ITT_CALL(c, frame_create, NULL, "old frame");
+  ITT_RUN(c, frame_begin, frame);
+  ITT_RUN(c, frame_end, frame);
+  const int mark = ITT_CALL(c, mark_create, 0, "checkpoint");
+  ITT_RUN(c, mark, mark, "42");
   return 2; /* ranges; and 1 mark */
 }
 
 static void control(struct copy* c, struct domain* domain) {
   const struct itt_id id = kNoId;
-  ITT_RUN(c, "thread_set_name", (const char*), "itt main");
-  ITT_RUN(c, "pause", (void));
-  ITT_RUN(c, "pause", (void));
-  ITT_RUN(c, "marker", (struct domain*, struct itt_id, struct string*, int), domain, id,
-          itt_string("paused"), 3);
-  ITT_RUN(c, "resume", (void));
-  ITT_RUN(c, "resume", (void));
-  ITT_RUN(c, "marker", (struct domain*, struct itt_id, struct string*, int), domain, id,
-          itt_string("resumed"), 3); /* 1 mark */
+  ITT_RUN(c, thread_set_name, "itt main");
+  ITT_RUN(c, pause);
+  ITT_RUN(c, pause);
+  ITT_RUN(c, marker, domain, id, itt_string("paused"), 3);
+  ITT_RUN(c, resume);
+  ITT_RUN(c, resume);
+  ITT_RUN(c, marker, domain, id, itt_string("resumed"), 3); /* 1 mark */
 }
 
 static struct domain* create(struct copy* c, const char* name) {
-  struct domain* domain = ITT_CALL(c, "domain_create", struct domain*, NULL, (const char*), name);
+  struct domain* domain = ITT_CALL(c, domain_create, NULL, name);
   return domain != NULL ? domain : itt_domain(name);
 }
 
@@ -147,14 +122,12 @@ static void handles(struct domain* early) {
   EXPECT(create(&g_second, "same") == first && create(&g_first, "other") != first);
   EXPECT(strcmp(first->name, "same") == 0 && first->flags == 1);
   EXPECT(create(&g_first, early->name) == early);
-  struct string* string =
-      ITT_CALL(&g_first, "string_handle_create", struct string*, NULL, (const char*), "text");
+  struct string* string = ITT_CALL(&g_first, string_handle_create, NULL, "text");
   EXPECT(string != NULL && strcmp(string->text, "text") == 0);
-  struct counter* counter = ITT_CALL(&g_first, "counter_create_typed", struct counter*, NULL,
-                                     (const char*, const char*, int), "made", "here", 8);
+  struct counter* counter = ITT_CALL(&g_first, counter_create_typed, NULL, "made", "here", 8);
   const double value = 1.5;
   EXPECT(counter != NULL && counter->type == 8);
-  ITT_RUN(&g_second, "counter_set_value", (struct counter*, const void*), counter, &value);
+  ITT_RUN(&g_second, counter_set_value, counter, &value);
 }
 
 int main(void) {
