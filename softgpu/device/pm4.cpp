@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "device/comparison.h"
 #include "device/device.h"
@@ -29,33 +30,17 @@ constexpr uint32_t kConfigBegin = 0x2000, kShBegin = 0x2c00, kUconfigBegin = 0xc
 constexpr uint32_t kL2Action = 1u << 23;  // a bit of CP_COHER_CNTL: TC_ACTION_ENA
 constexpr size_t kDeepest = 4;            // command buffers that call each other
 
-// The minimum number of dwords after the header.
+// The minimum number of dwords after the header; 0 for others.
+constexpr std::pair<Opcode, uint32_t> kLeastWords[] = {
+    {kEventWrite, 1},     {kSetConfigReg, 2}, {kSetShReg, 2}, {kSetUconfigReg, 2},
+    {kIndirectBuffer, 3}, {kWriteData, 4},    {kCopyData, 5}, {kWaitRegMem, 6},
+    {kAcquireMem, 6},     {kReleaseMem, 6},   {kDmaData, 6},  {kAtomicMem, 8}};
+
 uint32_t least_words(uint32_t opcode) {
-  switch (opcode) {
-    case kNop:
-      return 0;
-    case kEventWrite:
-      return 1;
-    case kSetConfigReg:
-    case kSetShReg:
-    case kSetUconfigReg:
-      return 2;
-    case kIndirectBuffer:
-      return 3;
-    case kWriteData:
-      return 4;
-    case kCopyData:
-      return 5;
-    case kWaitRegMem:
-    case kAcquireMem:
-    case kReleaseMem:
-    case kDmaData:
-      return 6;
-    case kAtomicMem:
-      return 8;
-    default:
-      return 0;
+  for (const auto& [known, words] : kLeastWords) {
+    if (known == opcode) return words;
   }
+  return 0;
 }
 
 uint64_t wide(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
@@ -70,6 +55,12 @@ void Pm4::begin(const AqlPm4Ib& packet) {
 Pm4::Result Pm4::bad(const std::string& what) {
   problem_ = what;
   return Result::kBadPacket;
+}
+
+bool Pm4::faults(uint64_t address, uint64_t bytes) {
+  const Fault fault = memory_.check(address, bytes);
+  if (fault) fault_ = *fault;
+  return fault.has_value();
 }
 
 Pm4::Result Pm4::run(int64_t now_ns) {
@@ -139,10 +130,7 @@ Pm4::Result Pm4::packet(uint32_t opcode, Words words, uint32_t count, int64_t no
 
 Pm4::Result Pm4::enter(uint64_t address, uint32_t dwords) {
   if (stack_.size() > kDeepest) return bad("PM4 buffers that call each other endlessly");
-  if (const Fault fault = memory_.check(address, uint64_t{dwords} * 4)) {
-    fault_ = *fault;
-    return Result::kFault;
-  }
+  if (faults(address, uint64_t{dwords} * 4)) return Result::kFault;
   stack_.push_back({reinterpret_cast<const uint32_t*>(memory_.own_address(address)), dwords});
   return Result::kDone;
 }
@@ -154,10 +142,7 @@ Pm4::Result Pm4::set_registers(uint32_t base, Words words, uint32_t count, int64
 }
 
 Pm4::Result Pm4::store(uint64_t address, uint64_t value, bool is_wide) {
-  if (const Fault fault = memory_.check(address, is_wide ? 8 : 4)) {
-    fault_ = *fault;
-    return Result::kFault;
-  }
+  if (faults(address, is_wide ? 8 : 4)) return Result::kFault;
   const uint64_t own = memory_.own_address(address);
   if (is_wide && own % 8 == 0) {
     __atomic_store_n(reinterpret_cast<uint64_t*>(own), value, __ATOMIC_RELEASE);
@@ -172,10 +157,7 @@ Pm4::Result Pm4::store(uint64_t address, uint64_t value, bool is_wide) {
 
 bool Pm4::load(uint64_t address, uint64_t& value, bool is_wide) {
   address &= ~uint64_t{3};
-  if (const Fault fault = memory_.check(address, is_wide ? 8 : 4)) {
-    fault_ = *fault;
-    return false;
-  }
+  if (faults(address, is_wide ? 8 : 4)) return false;
   const auto* from = reinterpret_cast<const uint32_t*>(memory_.own_address(address));
   value = __atomic_load_n(from, __ATOMIC_ACQUIRE);
   if (is_wide) value |= uint64_t{__atomic_load_n(from + 1, __ATOMIC_ACQUIRE)} << 32;
@@ -190,10 +172,7 @@ Pm4::Result Pm4::swap(Words words) {
     return bad("ATOMIC_MEM of operation " + std::to_string(operation));
   const bool is_wide = operation == kSwap64;
   const uint64_t address = wide(words[1], words[2]);
-  if (const Fault fault = memory_.check(address, is_wide ? 8 : 4)) {
-    fault_ = *fault;
-    return Result::kFault;
-  }
+  if (faults(address, is_wide ? 8 : 4)) return Result::kFault;
   const uint64_t own = memory_.own_address(address);
   if (own % (is_wide ? 8 : 4) != 0) return bad("ATOMIC_MEM at an address that is not aligned");
   swapped_ =
@@ -212,12 +191,7 @@ Pm4::Result Pm4::dma_data(Words words) {
       is_registers)
     return bad("DMA_DATA from " + std::to_string(from) + " to " + std::to_string(to));
   const uint64_t source = wide(words[1], words[2]), target = wide(words[3], words[4]);
-  for (const uint64_t address : {source, target}) {
-    if (const Fault fault = memory_.check(address, bytes)) {
-      fault_ = *fault;
-      return Result::kFault;
-    }
-  }
+  if (faults(source, bytes) || faults(target, bytes)) return Result::kFault;
   std::memmove(reinterpret_cast<void*>(memory_.own_address(target)),
                reinterpret_cast<const void*>(memory_.own_address(source)), bytes);
   return Result::kDone;

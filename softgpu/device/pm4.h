@@ -43,6 +43,8 @@ class Pm4 {
   Result wait(Words words, int64_t now_ns);
   Result store(uint64_t address, uint64_t value, bool is_wide);
   bool load(uint64_t address, uint64_t& value, bool is_wide);
+  // Whether an access would be a page fault, which is kept then.
+  bool faults(uint64_t address, uint64_t bytes);
   Result bad(const std::string& what);
 
   const GpuMemory& memory_;
