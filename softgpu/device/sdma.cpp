@@ -29,9 +29,6 @@ uint32_t sub_op_of(uint32_t header) { return header >> 8 & 0xff; }
 
 }  // namespace
 
-SdmaQueue::SdmaQueue(const QueueSpec& spec, Services& services, Gpu& gpu)
-    : Queue(spec, services, gpu) {}
-
 uint32_t SdmaQueue::dword(uint32_t i) const {
   return *reinterpret_cast<const uint32_t*>(spec_.ring + (next_ + i * 4) % spec_.ring_bytes);
 }
@@ -113,10 +110,8 @@ bool SdmaQueue::decode_copy(uint32_t header) {
   packet_.kind = "copy";
   if (sub_op_of(header) == kLinear) {
     packet_.dwords = 7;
-    Transfer& transfer = packet_.transfer.emplace();
-    transfer.width = (dword(1) & kCountMask) + 1;
-    transfer.src = qword(3);
-    transfer.dst = qword(5);
+    packet_.transfer =
+        Transfer{.src = qword(3), .dst = qword(5), .width = (dword(1) & kCountMask) + 1};
     return true;
   }
   if (sub_op_of(header) != kSubWindow) return false;
@@ -151,9 +146,7 @@ Transfer SdmaQueue::decode_rect(uint32_t header) const {
 }
 
 Transfer SdmaQueue::decode_fill(uint32_t header) const {
-  Transfer transfer;
-  transfer.kind = Transfer::kFill;
-  transfer.dst = qword(1);
+  Transfer transfer{.kind = Transfer::kFill, .dst = qword(1)};
   uint32_t value = dword(3);
   for (int i = 0; i < 4; ++i) transfer.pattern[i] = static_cast<uint8_t>(value >> 8 * i);
   transfer.pattern_bytes = 1u << (header >> 30 & 3);
@@ -200,26 +193,29 @@ Step SdmaQueue::execute() {
   return {Step::kProgress};
 }
 
+template <class T>
+T* SdmaQueue::target() {
+  T* address = memory_.at<T>(qword(1));
+  if (!address) page_fault(qword(1), MemoryFault::kNotPresent);
+  return address;
+}
+
 bool SdmaQueue::execute_small(uint32_t header) {
-  auto checked = [this](auto* address) {
-    if (!address) page_fault(qword(1), MemoryFault::kNotPresent);
-    return address != nullptr;
-  };
   switch (op_of(header)) {
     case kFence: {
-      auto* address = memory_.at<uint32_t>(qword(1));
-      if (!checked(address)) return false;
+      auto* address = target<uint32_t>();
+      if (!address) return false;
       __atomic_store_n(address, dword(3), __ATOMIC_RELEASE);
       return true;
     }
     case kTimestamp: {
-      auto* address = memory_.at<uint64_t>(qword(1));
-      if (!checked(address)) return false;
+      auto* address = target<uint64_t>();
+      if (!address) return false;
       __atomic_store_n(address, ticks(time_ns_), __ATOMIC_RELEASE);
       return true;
     }
     case kPollMemory:
-      return !(header >> 31) || (header >> 26 & 1) || checked(memory_.at<uint32_t>(qword(1)));
+      return !(header >> 31) || (header >> 26 & 1) || target<uint32_t>();
     case kTrap:
       services_.host.set_event(dword(1));
       return true;
@@ -249,11 +245,8 @@ bool SdmaQueue::atomic(uint32_t header) {
     unknown(header);
     return false;
   }
-  auto* address = memory_.at<int64_t>(qword(1));
-  if (!address) {
-    page_fault(qword(1), MemoryFault::kNotPresent);
-    return false;
-  }
+  auto* address = target<int64_t>();
+  if (!address) return false;
   __atomic_fetch_add(address, static_cast<int64_t>(qword(3)), __ATOMIC_ACQ_REL);
   return true;
 }

@@ -11,7 +11,7 @@ namespace softgpu {
 
 class SdmaQueue : public Queue {
  public:
-  SdmaQueue(const QueueSpec& spec, Services& services, Gpu& gpu);
+  using Queue::Queue;
   void run_long() override;
 
  protected:
@@ -31,6 +31,9 @@ class SdmaQueue : public Queue {
   Transfer decode_fill(uint32_t header) const;
   Step execute();
   bool poll_ready() const;
+  // Where the packet's first address points to; nullptr after a page fault.
+  template <class T>
+  T* target();
   bool execute_small(uint32_t header);
   bool write_data();
   bool atomic(uint32_t header);
