@@ -11,13 +11,11 @@
 namespace softgpu {
 
 struct alignas(64) AmdSignal {
-  int64_t kind;
-  int64_t value;
-  uint64_t event_mailbox;
-  uint32_t event_id;
-  uint32_t reserved1;
-  uint64_t start_ts, end_ts;
-  uint64_t reserved2[2];
+  int64_t kind = 0, value = 0;
+  uint64_t event_mailbox = 0;
+  uint32_t event_id = 0, reserved1 = 0;
+  uint64_t start_ts = 0, end_ts = 0;
+  uint64_t reserved2[2] = {};
 };
 static_assert(sizeof(AmdSignal) == 64);
 

@@ -129,8 +129,8 @@ TEST_F(Aql, RealTimeTakesAsLongAsTheHost) {
 
 TEST_F(Aql, BarrierAndWaitsForAllAndIgnoresNull) {
   start();
-  alignas(64) AmdSignal a{}, b{};
-  a.value = b.value = done_.value = 1;
+  AmdSignal a{.value = 1}, b{.value = 1};
+  done_.value = 1;
   ring_->submit(barrier_packet(kAqlBarrierAnd, {&a, nullptr, &b}, &done_));
   expect_waits();
   __atomic_store_n(&a.value, 0, __ATOMIC_RELEASE);
@@ -140,8 +140,8 @@ TEST_F(Aql, BarrierAndWaitsForAllAndIgnoresNull) {
 
 TEST_F(Aql, BarrierOrWaitsForAny) {
   start();
-  alignas(64) AmdSignal a{}, b{};
-  a.value = b.value = done_.value = 1;
+  AmdSignal a{.value = 1}, b{.value = 1};
+  done_.value = 1;
   ring_->submit(barrier_packet(kAqlBarrierOr, {&a, &b}, &done_));
   expect_waits();
   expect_done_by(b, 0);
@@ -149,8 +149,7 @@ TEST_F(Aql, BarrierOrWaitsForAny) {
 
 TEST_F(Aql, BarrierValueComparesUnderItsMask) {
   start();
-  alignas(64) AmdSignal a{};
-  a.value = 0xf0;
+  AmdSignal a{.value = 0xf0};
   done_.value = 1;
   AqlPacket packet{};
   packet.barrier_value.format = kFormatBarrierValue;
@@ -167,8 +166,8 @@ TEST_F(Aql, BarrierValueComparesUnderItsMask) {
 TEST_F(Aql, WorkBehindABarrierBeginsAfterWhatItWaitedFor) {
   start();
   AqlRing other(*device_, 2);
-  alignas(64) AmdSignal first{};
-  first.value = done_.value = 1;
+  AmdSignal first{.value = 1};
+  done_.value = 1;
   other.submit(barrier_packet(kAqlBarrierAnd, {&first}, nullptr));
   other.submit(dispatch_packet(code_.kernel(1), &done_));
   ring_->submit(dispatch_packet(code_.kernel(0), &first));

@@ -23,11 +23,7 @@ class Arguments {
 };
 
 Transfer copy(uint64_t dst, uint64_t src, uint64_t bytes) {
-  Transfer transfer;
-  transfer.dst = dst;
-  transfer.src = src;
-  transfer.width = bytes;
-  return transfer;
+  return {.src = src, .dst = dst, .width = bytes};
 }
 
 // (src, dst, src origin, dst origin, size, remainder): in dwords with a remainder, or in bytes if
@@ -77,10 +73,8 @@ bool read_pattern(Transfer& transfer, uint64_t pattern, const GpuMemory& memory)
 // ROCm 6: (buffer, pattern*, pattern size in elements, bytes per element, end, elements in flight).
 // In the older form only one of the first four pointers is set.
 std::optional<Transfer> fill_to_end(const Arguments& args, const GpuMemory& memory) {
-  Transfer transfer;
-  transfer.kind = Transfer::kFill;
-  transfer.pattern_bytes = args.u32(16) * args.u32(20);
-  transfer.dst = args.u64(0);
+  Transfer transfer{
+      .kind = Transfer::kFill, .dst = args.u64(0), .pattern_bytes = args.u32(16) * args.u32(20)};
   if (args.u64(24) < transfer.dst || !read_pattern(transfer, args.u64(8), memory)) {
     return std::nullopt;
   }
@@ -92,8 +86,7 @@ std::optional<Transfer> fill_to_end(const Arguments& args, const GpuMemory& memo
 // elements, then the count of patterns or, for 2D, width, height and pitch).
 std::optional<Transfer> fill_buffer(const Arguments& args, bool two_dimensional,
                                     const GpuMemory& memory) {
-  Transfer transfer;
-  transfer.kind = Transfer::kFill;
+  Transfer transfer{.kind = Transfer::kFill};
   if (!two_dimensional && args.u64(0) != 0 && args.u64(8) != 0) return fill_to_end(args, memory);
   for (int log2 = 3; log2 >= 0; --log2) {
     uint64_t base = args.u64(8 * static_cast<size_t>(log2));
@@ -151,13 +144,10 @@ std::optional<Blit> recognise_unnamed(const AqlDispatch& dispatch, const GpuMemo
   }
   uint64_t start = args.u64(0), end = args.u64(16);
   if (args.u32(28) == items && end >= start) {
-    Transfer fill;
-    fill.kind = Transfer::kFill;
-    fill.dst = start;
-    fill.width = end - start;
-    uint32_t value = args.u32(24);
+    const uint32_t value = args.u32(24);
+    Transfer fill{
+        .kind = Transfer::kFill, .dst = start, .width = end - start, .pattern_bytes = sizeof value};
     std::memcpy(fill.pattern.data(), &value, sizeof value);
-    fill.pattern_bytes = sizeof value;
     return from_transfer(fill);
   }
   return std::nullopt;

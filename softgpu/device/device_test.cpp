@@ -33,9 +33,7 @@ TEST_F(DeviceTest, ALongKernelHoldsUpOnlyItsOwnQueue) {
     return Outcome{Outcome::kDone};
   });
   AqlRing slow(device, 1), fast(device, 2), slow2(device, 3);
-  alignas(64) AmdSignal slow_done{}, fast_done{};
-  slow_done.value = 2;
-  fast_done.value = 100;
+  AmdSignal slow_done{.value = 2}, fast_done{.value = 100};
   slow.submit(dispatch_packet(code_.kernel(0), &slow_done));
   slow2.submit(dispatch_packet(code_.kernel(0), &slow_done));
   for (int i = 0; i < 100; ++i) fast.submit(dispatch_packet(code_.kernel(1), &fast_done));
@@ -53,8 +51,7 @@ TEST_F(DeviceTest, AQueueIsFinishedWhenAKernelComputedMeanwhileEnds) {
     return Outcome{Outcome::kDone};
   });
   AqlRing ring(device, 1);
-  alignas(64) AmdSignal done{};
-  done.value = 4;
+  AmdSignal done{.value = 4};
   for (int i = 0; i < 2; ++i) {
     ring.submit(dispatch_packet(code_.kernel(0), &done));
     ring.submit(dispatch_packet(code_.kernel(1), &done));
@@ -67,8 +64,7 @@ TEST_F(DeviceTest, ThreadsSubmitToQueuesOfTheirOwnAndToOne) {
   Config config = one_gpu();
   config.log_path = log_.path();
   constexpr int kThreads = 4, kEach = 500;
-  alignas(64) AmdSignal done{};
-  done.value = kThreads * kEach * 2;
+  AmdSignal done{.value = kThreads * kEach * 2};
   {
     Device device(config, host_);
     AqlRing shared(device, 100);
@@ -99,15 +95,13 @@ TEST_F(DeviceTest, ThreadsSubmitToQueuesOfTheirOwnAndToOne) {
 TEST_F(DeviceTest, QueuesComeAndGoWhileOthersWork) {
   Device device(one_gpu(), host_);
   AqlRing busy(device, 1);
-  alignas(64) AmdSignal done{};
-  done.value = 2000;
+  AmdSignal done{.value = 2000};
   std::thread worker([&] {
     for (int i = 0; i < 2000; ++i) busy.submit(dispatch_packet(code_.kernel(1), &done));
   });
   for (uint32_t i = 0; i < 50; ++i) {
     AqlRing other(device, 10 + i);
-    alignas(64) AmdSignal once{};
-    once.value = 1;
+    AmdSignal once{.value = 1};
     other.submit(dispatch_packet(code_.kernel(0), &once));
     EXPECT_TRUE(wait_for_value(once, 0));
     device.remove_queue(10 + i);
@@ -130,8 +124,7 @@ TEST_F(DeviceTest, FaultsOfTheScriptStrike) {
     config.faults.push_back({error.kind, -1, "fast", 3});
     Device device(config, host_);
     AqlRing ring(device, 1);
-    alignas(64) AmdSignal done{};
-    done.value = 10;
+    AmdSignal done{.value = 10};
     for (int i = 0; i < 10; ++i) ring.submit(dispatch_packet(code_.kernel(1), &done));
     EXPECT_TRUE(wait_for_value(ring.inactive(), error.queue_error));
     EXPECT_EQ(value(done), 8);
@@ -163,8 +156,7 @@ TEST_F(DeviceTest, AHangStopsItsQueueAndALostDeviceAllOfThem) {
   config.faults.push_back({FaultKind::kDeviceLost, 1, "slow", 1});
   Device device(config, host_);
   AqlRing hung(device, 1, 0), other(device, 2, 0), lost(device, 3, 1), lost2(device, 4, 1);
-  alignas(64) AmdSignal done{}, never{};
-  done.value = never.value = 1;
+  AmdSignal done{.value = 1}, never{.value = 1};
   hung.submit(dispatch_packet(code_.kernel(0), &never));
   ASSERT_TRUE(wait_until([&] { return hung.read_index() == 1; }));
   hung.submit(dispatch_packet(code_.kernel(1), &never));
@@ -179,7 +171,7 @@ TEST_F(DeviceTest, AHangStopsItsQueueAndALostDeviceAllOfThem) {
 }
 
 // A process' doorbell page, seen by the device through another mapping.
-class DoorbellPage {
+class DoorbellPage : sonde::Pinned {
  public:
   DoorbellPage() {
     int file = memfd_create("softgpu-test", MFD_CLOEXEC);
@@ -194,8 +186,6 @@ class DoorbellPage {
     munmap(process_, kBytes);
     munmap(device_, kBytes);
   }
-  DoorbellPage(const DoorbellPage&) = delete;
-  DoorbellPage& operator=(const DoorbellPage&) = delete;
   static constexpr uint64_t kBytes = 8192;
   uint64_t* process_ = nullptr;
   uint64_t* device_ = nullptr;

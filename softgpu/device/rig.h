@@ -73,7 +73,7 @@ class AqlRing {
  private:
   std::vector<AqlPacket> ring_;
   std::unique_ptr<AmdQueue> queue_;
-  alignas(64) AmdSignal inactive_{};
+  AmdSignal inactive_;
   std::atomic<uint64_t> doorbell_{~uint64_t{0}};
 };
 
@@ -115,7 +115,7 @@ class QueueTest : public ::testing::Test {
   }
   FakeHost host_;
   LogFile log_;
-  alignas(64) AmdSignal done_{};
+  AmdSignal done_;
   std::unique_ptr<Ring> ring_;
   std::unique_ptr<Device> device_;
 };

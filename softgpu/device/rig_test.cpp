@@ -47,8 +47,7 @@ void FakeHost::unmap(uint64_t address, uint64_t bytes) {
 
 int FakeHost::events(uint32_t event) const {
   std::lock_guard lock(mutex_);
-  auto found = events_.find(event);
-  return found == events_.end() ? 0 : found->second;
+  return events_.contains(event) ? events_.at(event) : 0;
 }
 
 std::vector<FakeHost::Raised> FakeHost::faults() const {
@@ -58,8 +57,7 @@ std::vector<FakeHost::Raised> FakeHost::faults() const {
 
 int FakeHost::lost(uint32_t gpu) const {
   std::lock_guard lock(mutex_);
-  auto found = lost_.find(gpu);
-  return found == lost_.end() ? 0 : found->second;
+  return lost_.contains(gpu) ? lost_.at(gpu) : 0;
 }
 
 void set_kernel(const std::string& name, Kernel kernel) {
@@ -92,15 +90,13 @@ AqlRing::AqlRing(Device& device, uint32_t id, uint32_t gpu, uint32_t packets)
   for (AqlPacket& packet : ring_) packet.header = kAqlInvalid;
   queue_->properties = kQueueProfiling;
   queue_->inactive_signal = handle(inactive_);
-  QueueSpec spec;
-  spec.id = id;
-  spec.gpu = gpu;
-  spec.ring = reinterpret_cast<uint64_t>(ring_.data());
-  spec.ring_bytes = ring_.size() * sizeof(AqlPacket);
-  spec.read_pointer = reinterpret_cast<uint64_t>(&queue_->read_dispatch_id);
-  spec.write_pointer = reinterpret_cast<uint64_t>(&queue_->write_dispatch_id);
-  spec.doorbell = reinterpret_cast<uint64_t>(&doorbell_);
-  device.add_queue(spec);
+  device.add_queue({.id = id,
+                    .gpu = gpu,
+                    .ring = reinterpret_cast<uint64_t>(ring_.data()),
+                    .ring_bytes = ring_.size() * sizeof(AqlPacket),
+                    .read_pointer = reinterpret_cast<uint64_t>(&queue_->read_dispatch_id),
+                    .write_pointer = reinterpret_cast<uint64_t>(&queue_->write_dispatch_id),
+                    .doorbell = reinterpret_cast<uint64_t>(&doorbell_)});
 }
 
 uint64_t AqlRing::reserve() {
@@ -129,16 +125,14 @@ uint64_t AqlRing::read_index() const {
 }
 
 SdmaRing::SdmaRing(Device& device, uint32_t id, uint32_t gpu, uint32_t dwords) : ring_(dwords) {
-  QueueSpec spec;
-  spec.id = id;
-  spec.gpu = gpu;
-  spec.kind = QueueKind::kSdma;
-  spec.ring = reinterpret_cast<uint64_t>(ring_.data());
-  spec.ring_bytes = ring_.size() * 4;
-  spec.read_pointer = reinterpret_cast<uint64_t>(&read_);
-  spec.write_pointer = reinterpret_cast<uint64_t>(&write_);
-  spec.doorbell = reinterpret_cast<uint64_t>(&doorbell_);
-  device.add_queue(spec);
+  device.add_queue({.id = id,
+                    .gpu = gpu,
+                    .kind = QueueKind::kSdma,
+                    .ring = reinterpret_cast<uint64_t>(ring_.data()),
+                    .ring_bytes = ring_.size() * 4,
+                    .read_pointer = reinterpret_cast<uint64_t>(&read_),
+                    .write_pointer = reinterpret_cast<uint64_t>(&write_),
+                    .doorbell = reinterpret_cast<uint64_t>(&doorbell_)});
 }
 
 void SdmaRing::put(std::initializer_list<uint32_t> dwords) {

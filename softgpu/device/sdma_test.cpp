@@ -123,7 +123,7 @@ TEST_F(Sdma, PollComparesInEveryWay) {
 TEST_F(Sdma, PacketsWrapRoundTheRing) {
   SdmaRing small(*device_, 4, 0, 64);
   std::vector<uint8_t> src(100, 3), dst(100);
-  alignas(64) AmdSignal done{};
+  AmdSignal done;
   for (int i = 0; i < 20; ++i) {  // 15 dwords each: always at another offset
     std::fill(dst.begin(), dst.end(), 0);
     done.value = 1;
@@ -138,8 +138,7 @@ TEST_F(Sdma, PacketsWrapRoundTheRing) {
 
 TEST_F(Sdma, CopyOfManyPacketsIsOneOp) {
   std::vector<uint8_t> src(3 << 20, 5), dst(src.size());
-  alignas(64) AmdSignal second{};
-  second.value = 1;
+  AmdSignal second{.value = 1};
   for (size_t at = 0; at < src.size(); at += 1 << 20) copy(&dst[at], &src[at], 1 << 20);
   complete(done_);
   copy(dst.data(), src.data(), 10);

@@ -7,6 +7,11 @@ namespace {
 
 AmdSignal* at(uint64_t signal) { return reinterpret_cast<AmdSignal*>(signal); }
 
+// The signal may be destroyed once its value changes, so what the interrupt needs is copied first.
+AmdSignal what_interrupts(uint64_t signal) {
+  return {.event_mailbox = at(signal)->event_mailbox, .event_id = at(signal)->event_id};
+}
+
 void interrupt(Host& host, const AmdSignal& signal) {
   if (!signal.event_mailbox) return;
   // Read before the mailbox is written: a waiter may destroy the signal after that.
@@ -28,11 +33,7 @@ void complete_signal(Host& host, uint64_t signal, const Ticks* times) {
     __atomic_store_n(&at(signal)->start_ts, times->start, __ATOMIC_RELAXED);
     __atomic_store_n(&at(signal)->end_ts, times->end, __ATOMIC_RELAXED);
   }
-  // The signal may be destroyed once its value changes, so what the interrupt needs is copied
-  // first.
-  AmdSignal before{};
-  before.event_mailbox = at(signal)->event_mailbox;
-  before.event_id = at(signal)->event_id;
+  const AmdSignal before = what_interrupts(signal);
   __atomic_fetch_sub(&at(signal)->value, 1, __ATOMIC_ACQ_REL);
   interrupt(host, before);
 }
@@ -43,9 +44,7 @@ void interrupt_signal(Host& host, uint64_t signal) {
 
 void store_signal(Host& host, uint64_t signal, int64_t value) {
   if (!signal) return;
-  AmdSignal before{};
-  before.event_mailbox = at(signal)->event_mailbox;
-  before.event_id = at(signal)->event_id;
+  const AmdSignal before = what_interrupts(signal);
   __atomic_store_n(&at(signal)->value, value, __ATOMIC_RELEASE);
   interrupt(host, before);
 }
