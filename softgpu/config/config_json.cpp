@@ -55,10 +55,6 @@ Result<Value> value_named(Names<Value> names, std::string_view text, const std::
                     {}, "known: " + known);
 }
 
-Result<FaultKind> parse_fault_kind(std::string_view text) {
-  return value_named<FaultKind>(kFaultKinds, text, "fault");
-}
-
 // The name of a value that has one.
 template <class Value>
 std::string_view name_of(Names<Value> names, Value value) {
@@ -383,7 +379,7 @@ Result<FaultRule> parse_fault_option(std::string_view text) {
     rule.kernel = rest.substr(at + 1);
     rest = rest.substr(0, at);
   }
-  SONDE_ASSIGN(rule.kind, parse_fault_kind(rest));
+  SONDE_ASSIGN(rule.kind, value_named<FaultKind>(kFaultKinds, rest, "fault"));
   return rule;
 }
 

@@ -3,6 +3,8 @@
 
 #include "driver/fd_table.h"
 
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
 namespace softgpu {
 
 FdTable& fd_table();

@@ -16,8 +16,6 @@
 #include "driver/kfd.h"
 #include "driver/real.h"
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
 namespace softgpu {
 
 FdTable& fd_table() {

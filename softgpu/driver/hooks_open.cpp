@@ -16,8 +16,6 @@
 #include "driver/real.h"
 #include "tree/layout.h"
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
 // libc's fortified variants, which no header declares here.
 extern "C" {
 int __open_2(const char* path, int flags);

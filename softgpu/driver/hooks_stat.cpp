@@ -11,8 +11,6 @@
 #include "driver/real.h"
 #include "tree/layout.h"
 
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
 extern "C" {
 char* __realpath_chk(const char* path, char* out, size_t size);
 ssize_t __readlink_chk(const char* path, char* out, size_t bytes, size_t size);

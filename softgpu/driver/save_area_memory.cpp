@@ -3,18 +3,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/pinned.h"
 #include "driver/kfd_abi.h"
 
 namespace softgpu {
 namespace {
 
 // The process' own memory, part of which may be unmapped: then accesses fail without a fault.
-class OwnMemory {
+class OwnMemory : sonde::Pinned {
  public:
   OwnMemory() : fd_(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)) {}
   ~OwnMemory() { ::close(fd_); }
-  OwnMemory(const OwnMemory&) = delete;
-  OwnMemory& operator=(const OwnMemory&) = delete;
 
   bool write(uint64_t to, const void* from, size_t bytes) const {
     return bytes == 0 ||
