@@ -13,6 +13,14 @@ class Aql : public QueueTest<AqlRing> {
  protected:
   ~Aql() override { clear_kernels(); }
   void start(const Config& config = one_gpu()) { QueueTest::start(1, config); }
+  // Whether so many dispatches of the kernel complete.
+  bool run(int64_t times = 1, size_t kernel = 0) {
+    done_.value = times;
+    for (int64_t i = 0; i < times; ++i) {
+      ring_->submit(dispatch_packet(code_.kernel(kernel), &done_));
+    }
+    return wait_for_value(done_, 0);
+  }
   void expect_waits() {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_EQ(value(done_), 1);
@@ -72,10 +80,8 @@ TEST_F(Aql, ComputesKernelsThatHaveHostCode) {
 
 TEST_F(Aql, KernelWithoutHostCodeSaysSoOnce) {
   start();
-  done_.value = 5;
   ::testing::internal::CaptureStderr();
-  for (int i = 0; i < 5; ++i) ring_->submit(dispatch_packet(code_.kernel(1), &done_));
-  ASSERT_TRUE(wait_for_value(done_, 0));
+  ASSERT_TRUE(run(5, 1));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "softgpu: kernel _Z5scalePf has no code that can be run here: completed without "
             "computing\n");
@@ -106,9 +112,7 @@ TEST_F(Aql, CompletionIsNotSeenBeforeTheDeviceClockHasPassedTheEnd) {
   config.gpus[0].time.kernel_base_ns = 3'000'000;
   start(config);
   for (int i = 0; i < 5; ++i) {
-    done_.value = 1;
-    ring_->submit(dispatch_packet(code_.kernel(0), &done_));
-    ASSERT_TRUE(wait_for_value(done_, 0));
+    ASSERT_TRUE(run());
     EXPECT_GE(device_ticks(config.gpus[0].clock), done_.end_ts);
   }
 }
@@ -121,9 +125,7 @@ TEST_F(Aql, RealTimeTakesAsLongAsTheHost) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return Outcome{Outcome::kDone};
   });
-  done_.value = 1;
-  ring_->submit(dispatch_packet(code_.kernel(0), &done_));
-  ASSERT_TRUE(wait_for_value(done_, 0));
+  ASSERT_TRUE(run());
   EXPECT_GE(done_.end_ts - done_.start_ts, 2'000'000u);
 }
 
@@ -195,9 +197,7 @@ TEST_F(Aql, APacketThatIsNotFilledYetHoldsUpThoseBehindIt) {
 
 TEST_F(Aql, ManyPacketsGoRoundTheRing) {
   start();
-  done_.value = 1000;
-  for (int i = 0; i < 1000; ++i) ring_->submit(dispatch_packet(code_.kernel(0), &done_));
-  ASSERT_TRUE(wait_for_value(done_, 0));
+  ASSERT_TRUE(run(1000));
   EXPECT_EQ(ring_->read_index(), 1000u);
   EXPECT_EQ(log_.lines("op").size(), 1000u);
   EXPECT_EQ(device_->load(0).dispatches, 1000u);
@@ -227,9 +227,7 @@ TEST_F(Aql, GivesBackScratchThatIsForOneUse) {
   EXPECT_TRUE(wait_for_value(done_, 0));
   ring_->shared().properties &= ~kQueueScratchOnce;
   __atomic_store_n(&ring_->inactive().value, 0, __ATOMIC_RELEASE);
-  done_.value = 1;
-  ring_->submit(dispatch_packet(code_.kernel(0), &done_));
-  EXPECT_TRUE(wait_for_value(done_, 0));
+  EXPECT_TRUE(run());
 }
 
 struct BadPacket {
