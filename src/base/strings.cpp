@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/number.h"
 
@@ -26,10 +28,8 @@ std::string_view trim(std::string_view text) {
 }
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
-  for (auto prefix : prefixes) {
-    if (text.substr(0, prefix.size()) == prefix) return true;
-  }
-  return false;
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
 std::optional<int64_t> parse_int(std::string_view text) { return number_in<int64_t>(text); }
@@ -42,13 +42,13 @@ struct Unit {
 };
 
 // A decimal number followed by one of `units`; nullopt for anything else.
-std::optional<double> parse_scaled(std::string_view text, const Unit* units, size_t count,
+std::optional<double> parse_scaled(std::string_view text, std::span<const Unit> units,
                                    double default_factor) {
   const auto value = take_number<double>(text);
   if (!value || !std::isfinite(*value)) return std::nullopt;
   if (text.empty()) return *value * default_factor;
-  for (size_t i = 0; i < count; ++i) {
-    if (text == units[i].name) return *value * units[i].factor;
+  for (const Unit& unit : units) {
+    if (text == unit.name) return *value * unit.factor;
   }
   return std::nullopt;
 }
@@ -72,14 +72,13 @@ constexpr Unit kTimeUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
 }  // namespace
 
 std::optional<uint64_t> parse_size(std::string_view text) {
-  const auto value = parse_scaled(text, kSizeUnits, std::size(kSizeUnits), 1);
+  const auto value = parse_scaled(text, kSizeUnits, 1);
   if (!value || *value < 0 || *value >= 1.8e19) return std::nullopt;
   return static_cast<uint64_t>(*value);
 }
 
 std::optional<int64_t> parse_duration_ns(std::string_view text, int64_t default_unit_ns) {
-  const auto value =
-      parse_scaled(text, kTimeUnits, std::size(kTimeUnits), static_cast<double>(default_unit_ns));
+  const auto value = parse_scaled(text, kTimeUnits, static_cast<double>(default_unit_ns));
   if (!value || std::fabs(*value) >= 9.2e18) return std::nullopt;
   return std::llround(*value);
 }
@@ -154,10 +153,6 @@ size_t utf8_length(std::string_view text, size_t i) {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-}  // namespace
-
-namespace {
-
 constexpr char kHex[] = "0123456789abcdef";
 
 // Appends one character beyond ASCII. Characters that control a terminal or reverse the order of
@@ -180,35 +175,25 @@ void append_code_point(std::string& out, std::string_view bytes) {
 }  // namespace
 
 void append_json_escaped(std::string& out, std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
+  for (size_t i = 0, length = 1; i < text.size(); i += std::max<size_t>(length, 1)) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
+    length = c < 0x80 ? 1 : utf8_length(text, i);
     if (c == '"' || c == '\\') {
       out += '\\';
       out += static_cast<char>(c);
-      ++i;
-    } else if (c < 0x20) {
-      const char* names = "btn fr";  // 8, 9, 10, 12, 13
-      if (c >= 8 && c <= 13 && c != 11) {
-        out += '\\';
-        out += names[c - 8];
-      } else {
-        out += "\\u00";
-        out += kHex[c >> 4];
-        out += kHex[c & 15];
-      }
-      ++i;
-    } else if (c < 0x7f) {
+    } else if (c >= 0x20 && c < 0x7f) {
       out += static_cast<char>(c);
-      ++i;
-    } else if (c == 0x7f) {
-      out += "\\u007f";
-      ++i;
-    } else if (const size_t length = utf8_length(text, i); length != 0) {
+    } else if (c >= 8 && c <= 13 && c != 11) {
+      out += '\\';
+      out += "btn fr"[c - 8];  // 8, 9, 10, 12, 13
+    } else if (c < 0x80) {
+      out += "\\u00";
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
+    } else if (length != 0) {
       append_code_point(out, text.substr(i, length));
-      i += length;
     } else {
       out += kReplacement;
-      ++i;
     }
   }
 }

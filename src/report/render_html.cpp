@@ -12,23 +12,15 @@
 namespace sonde::report {
 
 std::string html_escaped(std::string_view text) {
+  constexpr std::string_view kSpecial = "&<>\"";
+  constexpr const char* kEscaped[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
   std::string out;
   for (const char c : printable(text, Lines::kKeep)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
+    const size_t special = kSpecial.find(c);
+    if (special == kSpecial.npos) {
+      out += c;
+    } else {
+      out += kEscaped[special];
     }
   }
   return out;
