@@ -25,16 +25,6 @@ struct Facts {
   bool dynamic_stack = false;
 };
 
-void collect_functions(Constant* constant, std::set<Constant*>& seen, std::set<Function*>& out) {
-  if (!seen.insert(constant).second) return;
-  if (auto* function = dyn_cast<Function>(constant)) {
-    if (!function->isDeclaration()) out.insert(function);
-    return;
-  }
-  for (Use& use : constant->operands())
-    if (auto* operand = dyn_cast<Constant>(use.get())) collect_functions(operand, seen, out);
-}
-
 // Inline assembly without instructions: an optimisation barrier, which returns its operand, if any.
 bool is_only_a_comment(const CallBase& call) {
   StringRef text = cast<InlineAsm>(call.getCalledOperand())->getAsmString();
@@ -67,14 +57,16 @@ void look_at_call(CallBase& call, const Module& support, Facts& facts) {
 
 Facts facts_of(Function& function, const Module& support) {
   Facts facts;
-  std::set<Constant*> seen;
+  std::set<Constant*> constants;
   for (Instruction& instruction : instructions(function)) {
     if (auto* call = dyn_cast<CallBase>(&instruction)) look_at_call(*call, support, facts);
     if (auto* alloca = dyn_cast<AllocaInst>(&instruction))
       facts.dynamic_stack |= !alloca->isStaticAlloca();
-    for (Use& use : instruction.operands())
-      if (auto* constant = dyn_cast<Constant>(use.get()))
-        collect_functions(constant, seen, facts.references);
+    add_constants(instruction, constants);
+  }
+  for (Constant* constant : constants) {
+    auto* callee = dyn_cast<Function>(constant);
+    if (callee && !callee->isDeclaration()) facts.references.insert(callee);
   }
   return facts;
 }
@@ -145,6 +137,14 @@ std::string support_key(const Function& callee) {
   for (char& c : name)
     if (c == '.') c = '_';
   return name;
+}
+
+void add_constants(User& user, std::set<Constant*>& found) {
+  for (Use& use : user.operands()) {
+    auto* constant = dyn_cast<Constant>(use.get());
+    if (constant && found.insert(constant).second && !isa<Function>(constant))
+      add_constants(*constant, found);
+  }
 }
 
 Support find_support(const Module& support, const std::string& key) {

@@ -9,10 +9,12 @@
 #include <vector>
 
 namespace llvm {
+class Constant;
 class Function;
 class GlobalVariable;
 class LLVMContext;
 class Module;
+class User;
 class raw_pwrite_stream;
 }  // namespace llvm
 
@@ -46,6 +48,9 @@ std::set<Node*> reached_from(Node* start, const Next& next) {
   }
   return seen;
 }
+
+// Adds the constants that an instruction or a constant is made of, but not those of functions.
+void add_constants(llvm::User& user, std::set<llvm::Constant*>& found);
 
 struct KernelArgument {
   uint64_t offset = 0;    // in the kernarg segment

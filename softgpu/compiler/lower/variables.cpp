@@ -51,25 +51,14 @@ class Placer {
   }
 
  private:
-  void collect(const Constant* constant, std::set<const GlobalVariable*>& lds,
-               std::set<const Function*>& functions, std::set<const Constant*>& seen) {
-    if (!seen.insert(constant).second) return;
-    if (auto* function = dyn_cast<Function>(constant)) {
-      functions.insert(function);
-      return;
-    }
-    auto* variable = dyn_cast<GlobalVariable>(constant);
-    if (variable && variable->getAddressSpace() == kLds) lds.insert(variable);
-    for (const Use& use : constant->operands())
-      collect(cast<Constant>(use.get()), lds, functions, seen);
-  }
-
   void users_of_lds(Function& function) {
-    std::set<const Constant*> seen;
-    for (Instruction& instruction : instructions(function))
-      for (Use& use : instruction.operands())
-        if (auto* constant = dyn_cast<Constant>(use.get()))
-          collect(constant, lds_[&function], references_[&function], seen);
+    std::set<Constant*> constants;
+    for (Instruction& instruction : instructions(function)) add_constants(instruction, constants);
+    for (const Constant* constant : constants) {
+      if (auto* callee = dyn_cast<Function>(constant)) references_[&function].insert(callee);
+      auto* variable = dyn_cast<GlobalVariable>(constant);
+      if (variable && variable->getAddressSpace() == kLds) lds_[&function].insert(variable);
+    }
   }
 
   // Variables shared by kernels come first, at the same offset in all of them; those of a single
