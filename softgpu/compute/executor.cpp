@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstring>
 #include <list>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/pinned.h"
 #include "compute/code_object.h"
 #include "compute/group.h"
 #include "compute/registry.h"
@@ -20,18 +20,6 @@
 namespace softgpu {
 
 namespace {
-
-// hsa_kernel_dispatch_packet_t
-struct Packet {
-  uint16_t header, setup;
-  uint16_t group[3], reserved0;
-  uint32_t grid[3];
-  uint32_t private_bytes, group_bytes;
-  uint64_t kernel_object;
-  uint64_t kernarg;
-  uint64_t reserved1, completion_signal;
-};
-static_assert(sizeof(Packet) == 64);
 
 // A running dispatch: threads take groups from it until none are left.
 struct Job {
@@ -75,7 +63,7 @@ struct Job {
 
 // Runs kernel code with the default floating-point environment, and keeps the program's signal
 // handlers off its small stacks. Restores the previous state at the end.
-class QuietThread {
+class QuietThread : sonde::Pinned {
  public:
   QuietThread() : control_(_mm_getcsr()) {
     _mm_setcsr(0x1f80);
@@ -88,8 +76,6 @@ class QuietThread {
     pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
     _mm_setcsr(control_);
   }
-  QuietThread(const QuietThread&) = delete;
-  QuietThread& operator=(const QuietThread&) = delete;
 
  private:
   unsigned control_;
@@ -206,9 +192,9 @@ Outcome Executor::run(std::string_view kernel, const Dispatch& dispatch) {
   job.kernel = found.kernel;
   job.grid = Grid(dispatch);
 
-  Packet packet{};
+  AqlDispatch packet{};
   if (dispatch.packet) {
-    std::memcpy(&packet, dispatch.packet, sizeof(packet));
+    packet = *dispatch.packet;
   } else {
     packet.setup = 3;
     for (int d = 0; d < 3; d++) {

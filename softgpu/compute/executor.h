@@ -12,11 +12,21 @@
 
 namespace softgpu {
 
+// hsa_kernel_dispatch_packet_t
+struct AqlDispatch {
+  uint16_t header, setup;
+  uint16_t group[3], reserved0;
+  uint32_t grid[3];
+  uint32_t private_bytes, group_bytes;
+  uint64_t kernel_object, kernarg, reserved2, completion;
+};
+static_assert(sizeof(AqlDispatch) == 64);
+
 struct Dispatch {
   uint32_t grid[3] = {1, 1, 1};      // in work items
   uint32_t group[3] = {1, 1, 1};     // work items per work-group
   uint32_t dynamic_group_bytes = 0;  // LDS beyond what the kernel itself declares
-  const void* packet = nullptr;      // hsa_kernel_dispatch_packet_t
+  const AqlDispatch* packet = nullptr;
   const void* kernarg = nullptr;
   uint32_t wave_size = 64;
 };

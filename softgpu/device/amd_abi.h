@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compute/executor.h"
 #include "gpu/code_object.h"
 
 namespace softgpu {
@@ -49,14 +50,6 @@ enum AqlType : uint8_t {
   kAqlBarrierAnd = 3,
   kAqlAgentDispatch = 4,
   kAqlBarrierOr = 5,
-};
-
-struct AqlDispatch {
-  uint16_t header, setup;
-  uint16_t group[3], reserved0;
-  uint32_t grid[3];
-  uint32_t private_bytes, group_bytes;
-  uint64_t kernel_object, kernarg, reserved2, completion;
 };
 
 struct AqlBarrier {

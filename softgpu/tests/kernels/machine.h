@@ -52,18 +52,14 @@ struct MachineCodeFile {
     return nullptr;
   }
 
-  // The fields of a dispatch packet besides the kernel.
-  struct Packet {
-    uint16_t header = 2, setup = 3, group[3] = {}, reserved0 = 0;
-    uint32_t grid[3] = {}, private_bytes = 0, group_bytes = 0;
-    uint64_t kernel_object = 0, kernarg = 0, reserved1 = 0, signal = 0;
-  };
   softgpu::Outcome run(softgpu::Executor& executor, const std::string& name,
                        const softgpu::Dispatch& dispatch, uint64_t* executed = nullptr) {
     const sonde::gpu::Kernel* kernel = find(name);
     const sonde::gpu::Segment* code = object.head.code();
     if (kernel == nullptr || code == nullptr) return {softgpu::Outcome::kNoCode, 0, {}};
-    Packet packet;
+    softgpu::AqlDispatch packet{};
+    packet.header = 2;
+    packet.setup = 3;
     for (int d = 0; d < 3; d++) {
       packet.group[d] = static_cast<uint16_t>(dispatch.group[d]);
       packet.grid[d] = dispatch.grid[d];
