@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -14,13 +15,17 @@ namespace {
 
 constexpr uint32_t kForEver = 0xffffffff;
 
-// Waits for one event; returns whether it occurred.
+// Waits for one event or all; returns whether they occurred.
+bool wait_for(Events& events, std::span<kfd_event_data> data, bool all, uint32_t timeout_ms) {
+  bool complete = all;
+  EXPECT_EQ(events.wait(data, all, timeout_ms, complete), 0);
+  return complete;
+}
+
 bool wait_for(Events& events, uint32_t id, uint32_t timeout_ms) {
   std::array<kfd_event_data, 1> data{};
   data[0].event_id = id;
-  bool complete = false;
-  EXPECT_EQ(events.wait(data, false, timeout_ms, complete), 0);
-  return complete;
+  return wait_for(events, data, false, timeout_ms);
 }
 
 // Threads that all wait for the same event; joined at the end.
@@ -82,14 +87,10 @@ TEST(Events, WaitForAllNeedsEach) {
   std::array<kfd_event_data, 2> data{};
   for (auto& each : data) each.event_id = events.create(KFD_IOC_EVENT_SIGNAL, false);
   events.set(data[0].event_id);
-  bool complete = true;
-  EXPECT_EQ(events.wait(data, true, 10, complete), 0);
-  EXPECT_FALSE(complete);
-  EXPECT_EQ(events.wait(data, false, 10, complete), 0);
-  EXPECT_TRUE(complete);
+  EXPECT_FALSE(wait_for(events, data, true, 10));
+  EXPECT_TRUE(wait_for(events, data, false, 10));
   events.set(data[1].event_id);
-  EXPECT_EQ(events.wait(data, true, 10, complete), 0);
-  EXPECT_TRUE(complete);
+  EXPECT_TRUE(wait_for(events, data, true, 10));
 }
 
 TEST(Events, SignalEventsHaveSlotsOthersDoNot) {
@@ -115,9 +116,7 @@ TEST(Events, MemoryExceptionTellsWhere) {
   fault.gpu_id = 7;
   fault.failure.NotPresent = 1;
   events.memory_exception(fault);
-  bool complete = false;
-  EXPECT_EQ(events.wait(data, false, 0, complete), 0);
-  EXPECT_TRUE(complete);
+  EXPECT_TRUE(wait_for(events, data, false, 0));
   EXPECT_EQ(data[0].memory_exception_data.va, 0xdead0000u);
   EXPECT_EQ(data[0].memory_exception_data.gpu_id, 7u);
   EXPECT_EQ(data[0].memory_exception_data.failure.NotPresent, 1u);
@@ -147,8 +146,7 @@ TEST(Events, AWaiterWhoKnowsAnOlderAgeDoesNotWait) {
     std::array<kfd_event_data, 1> data{};
     data[0].event_id = id;
     std::memcpy(&data[0], &age, sizeof age);
-    bool complete = false;
-    EXPECT_EQ(events.wait(data, false, 0, complete), 0);
+    const bool complete = wait_for(events, data, false, 0);
     std::memcpy(&age, &data[0], sizeof age);
     return complete;
   };

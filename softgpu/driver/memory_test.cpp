@@ -33,11 +33,16 @@ class MemoryTest : public testing::Test {
     close(file_);
   }
 
-  uint64_t allocate(uint64_t address, uint64_t bytes, uint32_t flags, uint32_t gpu = 0) {
+  uint64_t allocate(uint64_t address, uint64_t bytes, uint32_t flags, uint32_t gpu = 0,
+                    uint64_t user_address = 0) {
     Memory::Made made;
-    EXPECT_EQ(
-        memory_.allocate({.address = address, .bytes = bytes, .gpu = gpu, .flags = flags}, made),
-        0);
+    EXPECT_EQ(memory_.allocate({.address = address,
+                                .bytes = bytes,
+                                .gpu = gpu,
+                                .flags = flags,
+                                .user_address = user_address},
+                               made),
+              0);
     return made.handle;
   }
   uint64_t stored_bytes() const {
@@ -127,26 +132,17 @@ TEST_F(MemoryTest, RegisteredMemoryLeadsBackToItsOwnAddress) {
   const auto start = reinterpret_cast<uint64_t>(own.data());
   EXPECT_EQ(memory_.own_address(base_ + 100), base_ + 100);
   // Two registrations of overlapping ranges, each with an address of its own.
-  Memory::Made first, second;
-  ASSERT_EQ(
-      memory_.allocate(
-          {.address = base_, .bytes = 2 * 65536, .flags = kUser, .user_address = start}, first),
-      0);
-  ASSERT_EQ(memory_.allocate({.address = base_ + kMiB,
-                              .bytes = 2 * 65536,
-                              .flags = kUser,
-                              .user_address = start + 65536},
-                             second),
-            0);
+  const uint64_t first = allocate(base_, 2 * 65536, kUser, 0, start);
+  allocate(base_ + kMiB, 2 * 65536, kUser, 0, start + 65536);
   EXPECT_FALSE(memory_.is_mapped(0, base_, 1));
-  ASSERT_EQ(memory_.map(first.handle, 0), 0);
+  ASSERT_EQ(memory_.map(first, 0), 0);
   EXPECT_TRUE(memory_.is_mapped(0, base_, 2 * 65536));
   EXPECT_FALSE(memory_.is_mapped(0, base_, 2 * 65536 + 1));
   EXPECT_FALSE(memory_.is_mapped(0, start, 1));  // GPUs know only the other address
   EXPECT_EQ(memory_.own_address(base_ + 100), start + 100);
   EXPECT_EQ(memory_.own_address(base_ + kMiB), start + 65536);
   EXPECT_EQ(memory_.own_address(base_ + 2 * 65536), base_ + 2 * 65536);
-  memory_.free(first.handle);
+  memory_.free(first);
   EXPECT_FALSE(memory_.is_mapped(0, base_, 1));
   EXPECT_EQ(memory_.own_address(base_), base_);
   EXPECT_EQ(memory_.own_address(base_ + kMiB + 1), start + 65537);
@@ -156,16 +152,12 @@ TEST_F(MemoryTest, RegisteredMemoryLeadsBackToItsOwnAddress) {
 TEST_F(MemoryTest, UserMemoryAtItsOwnAddressStaysAsItIs) {
   std::vector<char> own(65536, 'x');
   const auto start = reinterpret_cast<uint64_t>(own.data());
-  Memory::Made made;
-  ASSERT_EQ(
-      memory_.allocate(
-          {.address = start, .bytes = own.size(), .flags = kUser, .user_address = start}, made),
-      0);
-  ASSERT_EQ(memory_.map(made.handle, 0), 0);
+  const uint64_t handle = allocate(start, own.size(), kUser, 0, start);
+  ASSERT_EQ(memory_.map(handle, 0), 0);
   EXPECT_TRUE(memory_.is_mapped(0, start, own.size()));
   EXPECT_EQ(memory_.own_address(start + 5), start + 5);
   EXPECT_EQ(own[100], 'x');
-  ASSERT_EQ(memory_.unmap(made.handle, 0), 0);
+  ASSERT_EQ(memory_.unmap(handle, 0), 0);
   EXPECT_EQ(own[100], 'x');
 }
 
