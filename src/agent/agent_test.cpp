@@ -142,17 +142,10 @@ TEST_F(Agent, AForkedChildHasASpoolThatExplainsItself) {
     _exit(0);
   }
   ASSERT_EQ(exit_of(child), 0);
-  bool found = false;
-  for (const auto& folder : wire::list_spools(session())) {
-    if (folder.pid != static_cast<uint32_t>(child)) continue;
-    found = true;
-    const Seen seen = read_spool(folder);
-    EXPECT_EQ(seen.processes, 1);
-    EXPECT_EQ(seen.marks.at("before the fork"), 1);
-    EXPECT_EQ(seen.marks.at("only in the child"), 1);
-    EXPECT_EQ(seen.marks.size(), 2u);
-  }
-  EXPECT_TRUE(found);
+  const Seen seen = read_process(child);
+  EXPECT_EQ(seen.processes, 1);
+  EXPECT_EQ(seen.marks,
+            (std::map<std::string, int>{{"before the fork", 1}, {"only in the child", 1}}));
   EXPECT_EQ(read_own().marks.at("before the fork"), 2);
 }
 

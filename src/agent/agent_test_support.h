@@ -173,12 +173,15 @@ inline const std::string& session() {
   return directory.path();
 }
 
-inline Seen read_own() {
+// What a process of the session recorded; nothing if it has no spool.
+inline Seen read_process(pid_t pid) {
   for (const auto& folder : wire::list_spools(session())) {
-    if (folder.pid == static_cast<uint32_t>(getpid())) return read_spool(folder);
+    if (folder.pid == static_cast<uint32_t>(pid)) return read_spool(folder);
   }
   return {};
 }
+
+inline Seen read_own() { return read_process(getpid()); }
 
 inline uint64_t drops(wire::DropSource source, wire::DropReason reason) {
   auto control = wire::Control::open(session());
