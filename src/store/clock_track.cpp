@@ -53,7 +53,6 @@ bool ClockTrack::widen(const Knot& knot) {
   } else {
     (is_later ? last : first) = knot;
   }
-  worst_ns_ = std::max(worst_ns_, knot.uncertainty_ns);
   return true;
 }
 
@@ -77,7 +76,6 @@ void ClockTrack::add(int64_t value, int64_t monotonic_ns, int64_t uncertainty_ns
   if (index > 0 && value <= knots_[index - 1].value) return;
   if (index < knots_.size() && value >= knots_[index].value) return;
   knots_.insert(after, {value, monotonic_ns, uncertainty_ns});
-  worst_ns_ = std::max(worst_ns_, uncertainty_ns);
   const size_t last = knots_.size() - 1;
   if (index != last || last < 3) return;
   // Straight stretches need only their ends, so an hour of snapshots stays small.

@@ -31,13 +31,10 @@ class ClockTrack {
   bool covers(int64_t monotonic_ns) const;
   bool known() const { return !knots_.empty(); }
   size_t size() const { return knots_.size(); }
-  // Half of the widest bracket in use: how far a conversion may be off.
-  int64_t uncertainty_ns() const { return worst_ns_; }
 
  private:
   bool widen(const Knot& knot);
   std::vector<Knot> knots_;  // ascending in both
-  int64_t worst_ns_ = 0;
 };
 
 }  // namespace sonde::store
