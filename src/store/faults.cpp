@@ -86,45 +86,42 @@ Result<std::vector<FaultCode>> code_of_faults(Database& database) {
 
 Result<std::vector<FaultCall>> rank_calls_of_faults(Database& database) {
   std::vector<FaultCall> found;
-  SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault"));
-  if (!has_table) return found;
+  std::pair<int64_t, int64_t> last(-1, -1);
   // A row for each frame, one at least for each call.
-  SONDE_ASSIGN(
-      auto rows,
-      database.prepare(
-          "SELECT f.id, c.key, c.value ->> 'communicator', c.value ->> 'host', c.value ->> 'call', "
-          "c.value ->> 'ranks', c.value ->> 'rank', c.value ->> 'pid', c.value ->> 'sequence', "
-          "c.value ->> 'count', c.value ->> 'type', c.value ->> 'root', c.value ->> 'ended', "
-          "c.value ->> 'open', s.value ->> 'function', s.value ->> 'file', s.value ->> 'module', "
-          "s.value ->> 'language', s.value ->> 'line' "
-          "FROM sonde_fault f, json_each(f.json, '$.rank_calls') c "
-          "LEFT JOIN json_each(c.value, '$.stack') s "
-          "WHERE f.id IN (SELECT max(id) FROM sonde_fault GROUP BY pid) AND json_valid(f.json) "
-          "ORDER BY f.id, c.key, s.key"));
-  const auto text = [&](int column) { return std::string(rows.text(column)); };
-  for (std::pair<int64_t, int64_t> last(-1, -1);;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return found;
-    const std::pair<int64_t, int64_t> call(rows.integer(0), rows.integer(1));
-    if (call != last) {
-      found.push_back({text(2),
-                       text(3),
-                       text(4),
-                       rows.integer(5),
-                       rows.integer(6),
-                       rows.integer(7),
-                       rows.integer(8),
-                       rows.integer(9),
-                       rows.integer(10),
-                       rows.integer(11),
-                       rows.integer(12) != 0,
-                       rows.integer(13) != 0,
-                       {}});
-    }
-    last = call;
-    if (rows.is_null(14)) continue;
-    found.back().stack.push_back({text(14), text(15), text(16), text(17), rows.integer(18)});
-  }
+  SONDE_TRY(each_row_of(
+      database, "sonde_fault",
+      "SELECT f.id, c.key, c.value ->> 'communicator', c.value ->> 'host', c.value ->> 'call', "
+      "c.value ->> 'ranks', c.value ->> 'rank', c.value ->> 'pid', c.value ->> 'sequence', "
+      "c.value ->> 'count', c.value ->> 'type', c.value ->> 'root', c.value ->> 'ended', "
+      "c.value ->> 'open', s.value ->> 'function', s.value ->> 'file', s.value ->> 'module', "
+      "s.value ->> 'language', s.value ->> 'line' "
+      "FROM sonde_fault f, json_each(f.json, '$.rank_calls') c "
+      "LEFT JOIN json_each(c.value, '$.stack') s "
+      "WHERE f.id IN (SELECT max(id) FROM sonde_fault GROUP BY pid) AND json_valid(f.json) "
+      "ORDER BY f.id, c.key, s.key",
+      [&](const Statement& rows) {
+        const auto text = [&](int column) { return std::string(rows.text(column)); };
+        const std::pair<int64_t, int64_t> call(rows.integer(0), rows.integer(1));
+        if (call != last) {
+          found.push_back({text(2),
+                           text(3),
+                           text(4),
+                           rows.integer(5),
+                           rows.integer(6),
+                           rows.integer(7),
+                           rows.integer(8),
+                           rows.integer(9),
+                           rows.integer(10),
+                           rows.integer(11),
+                           rows.integer(12) != 0,
+                           rows.integer(13) != 0,
+                           {}});
+        }
+        last = call;
+        if (rows.is_null(14)) return;
+        found.back().stack.push_back({text(14), text(15), text(16), text(17), rows.integer(18)});
+      }));
+  return found;
 }
 
 }  // namespace sonde::store

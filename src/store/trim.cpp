@@ -169,13 +169,11 @@ Status Trimming::copy(const Table& table, const std::string& condition) {
   const Told* const told = std::find_if(std::begin(kTold), std::end(kTold),
                                         [&](const Told& one) { return one.table == table.name; });
   if (told == std::end(kTold)) return copy_rows(from, to);
-  for (;;) {
-    SONDE_ASSIGN(const bool row, from.step());
-    if (!row) return ok_status();
-    for (int i = 0; i < from.column_count(); ++i) to.bind_column(i + 1, from, i);
-    bind_told(table, *told, from, to);
-    SONDE_TRY(to.run());
-  }
+  return each_row(from, [&](const Statement& row) {
+    for (int i = 0; i < row.column_count(); ++i) to.bind_column(i + 1, row, i);
+    bind_told(table, *told, row, to);
+    return to.run();
+  });
 }
 
 // The ids that the rows hold that stayed.

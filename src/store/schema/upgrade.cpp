@@ -206,16 +206,14 @@ Status Upgrade::copy_metadata() {
 Status Upgrade::copy_common_columns(const std::string& table) {
   SONDE_ASSIGN(const bool there, in.has_table(table));
   if (!there) return ok_status();
-  std::string columns;
-  SONDE_TRY(each_row(
-      out, "SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden = 0",
-      [&](const Statement& column) -> Status {
-        SONDE_ASSIGN(const bool common, in.has_column(table, column.text(0)));
-        if (common) columns += (columns.empty() ? "" : ", ") + quoted_name(column.text(0));
-        return ok_status();
-      },
-      std::string_view(table)));
-  if (columns.empty()) return ok_status();
+  SONDE_ASSIGN(const std::vector<std::string> all, columns_of(out, table));
+  std::vector<std::string> common;
+  for (const std::string& column : all) {
+    SONDE_ASSIGN(const bool has_column, in.has_column(table, column));
+    if (has_column) common.push_back(column);
+  }
+  if (common.empty()) return ok_status();
+  const std::string columns = list_of(common);
   const std::string source = "main." + quoted_name(table);
   SONDE_TRY(
       copy("SELECT " + columns + " FROM " + source, quoted_name(table) + " (" + columns + ")"));
