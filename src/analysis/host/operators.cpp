@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
@@ -51,15 +52,17 @@ class Operators {
         tree_(trace::build_op_tree(trace)),
         around_(operators_around(trace, tree_)),
         inside_(operators_inside(trace, around_)),
-        rows_(trace.names.size()),
+        rows_(trace.names.size() + 1),
         groups_(trace) {
     find_outermost();
     add_calls();
     add_gpu_time();
   }
-  const std::vector<Operator>& rows() const { return rows_; }  // by NameId
-  const Operator& unattributed() const { return unattributed_; }
-  const std::string& name(NameId name) const { return groups_.text(name); }
+  // By NameId, and then that of no operator.
+  const std::vector<Operator>& rows() const { return rows_; }
+  std::string name(size_t row) const {
+    return row + 1 == rows_.size() ? kUnattributed : groups_.text(static_cast<NameId>(row));
+  }
 
  private:
   NameId label(Row api) const { return groups_.of(trace_.apis.label[static_cast<size_t>(api)]); }
@@ -121,18 +124,18 @@ class Operators {
     std::vector<uint32_t> total_op, total_name;
     for (size_t op = 0; op < self.size(); ++op) {
       const Row leaf = tree_.leaf[op];
-      self[op] = leaf == kNone ? static_cast<uint32_t>(rows_.size()) : label(leaf);
+      self[op] = leaf == kNone ? static_cast<uint32_t>(rows_.size() - 1) : label(leaf);
       for (Row up = leaf; up != kNone; up = around_[static_cast<size_t>(up)]) {
         if (const Row outer = outermost_[static_cast<size_t>(up)]; outer != kNone) up = outer;
         total_op.push_back(static_cast<uint32_t>(op));
         total_name.push_back(label(up));
       }
     }
-    const Groups by_self = group_rows(self, rows_.size() + 1);
-    for (size_t name = 0; name <= rows_.size(); ++name) {
+    const Groups by_self = group_rows(self, rows_.size());
+    for (size_t name = 0; name < rows_.size(); ++name) {
       const auto ops = by_self.of(name);
       if (ops.empty()) continue;
-      Operator& row = name == rows_.size() ? unattributed_ : rows_[name];
+      Operator& row = rows_[name];
       row.listed = true;
       row.self_ops = static_cast<int64_t>(ops.size());
       row.self_gpu_ns = sum_of(ops);
@@ -148,9 +151,10 @@ class Operators {
       rows_[name].total_gpu_ns = sum_of(ops);
       rows_[name].total_busy_ns = busy_ns(trace_, ops);
     }
-    unattributed_.total_ops = unattributed_.self_ops;
-    unattributed_.total_gpu_ns = unattributed_.self_gpu_ns;
-    unattributed_.total_busy_ns = unattributed_.self_busy_ns;
+    Operator& unattributed = rows_.back();
+    unattributed.total_ops = unattributed.self_ops;
+    unattributed.total_gpu_ns = unattributed.self_gpu_ns;
+    unattributed.total_busy_ns = unattributed.self_busy_ns;
   }
 
   int64_t sum_of(std::span<const uint32_t> ops) const {
@@ -165,7 +169,6 @@ class Operators {
   std::vector<uint32_t> inside_;
   std::vector<Row> outermost_;
   std::vector<Operator> rows_;
-  Operator unattributed_;
   trace::GroupNames groups_;
 };
 
@@ -189,37 +192,27 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   const std::vector<Operator>& rows = operators.rows();
   const bool has_gpu = trace.ops.size() != 0;
   const auto gpu = [&](int64_t value) { return has_gpu ? Value(value) : Value(); };
-  int64_t whole = operators.unattributed().self_gpu_ns;
-  for (const Operator& row : rows) whole += row.self_gpu_ns;
-  const auto add = [&](const std::string& name, const Operator& row, bool has_calls) {
-    const auto cpu = [&](int64_t value) { return has_calls ? Value(value) : Value(); };
-    section.table.add_row({name, cpu(row.calls), gpu(row.self_ops), gpu(row.self_gpu_ns),
-                           percent_of(row.self_gpu_ns, whole), gpu(row.self_busy_ns),
-                           gpu(row.total_ops), gpu(row.total_gpu_ns), gpu(row.total_busy_ns),
-                           cpu(row.cpu_ns), cpu(row.cpu_self_ns)});
-  };
+  int64_t whole = 0;
   std::vector<size_t> order;
-  for (size_t name = 0; name < rows.size(); ++name) {
-    if (rows[name].listed) order.push_back(name);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    whole += rows[row].self_gpu_ns;
+    if (rows[row].listed) order.push_back(row);
   }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (rows[a].self_gpu_ns != rows[b].self_gpu_ns) {
-      return rows[a].self_gpu_ns > rows[b].self_gpu_ns;
-    }
-    if (rows[a].cpu_self_ns != rows[b].cpu_self_ns) {
-      return rows[a].cpu_self_ns > rows[b].cpu_self_ns;
-    }
-    return trace.names[a] < trace.names[b];
-  });
-  bool unattributed_is_due = operators.unattributed().self_ops != 0;
-  for (const size_t name : order) {
-    if (unattributed_is_due && rows[name].self_gpu_ns <= operators.unattributed().self_gpu_ns) {
-      add(kUnattributed, operators.unattributed(), false);
-      unattributed_is_due = false;
-    }
-    add(operators.name(static_cast<NameId>(name)), rows[name], rows[name].calls != 0);
+  // Of equal GPU time that of no operator comes first.
+  const auto place = [&](size_t row) {
+    const bool has_name = row < trace.names.size();
+    return std::tuple(-rows[row].self_gpu_ns, has_name, -rows[row].cpu_self_ns,
+                      has_name ? std::string_view(trace.names[row]) : std::string_view());
+  };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return place(a) < place(b); });
+  for (const size_t row : order) {
+    const Operator& one = rows[row];
+    const auto cpu = [&](int64_t value) { return one.calls != 0 ? Value(value) : Value(); };
+    section.table.add_row({operators.name(row), cpu(one.calls), gpu(one.self_ops),
+                           gpu(one.self_gpu_ns), percent_of(one.self_gpu_ns, whole),
+                           gpu(one.self_busy_ns), gpu(one.total_ops), gpu(one.total_gpu_ns),
+                           gpu(one.total_busy_ns), cpu(one.cpu_ns), cpu(one.cpu_self_ns)});
   }
-  if (unattributed_is_due) add(kUnattributed, operators.unattributed(), false);
   report.sections.push_back(std::move(section));
   if (!has_gpu) report.notes.push_back("no device operations: CPU times only");
   return report;
