@@ -136,39 +136,20 @@ class StackNodes {
   std::map<int32_t, std::vector<int32_t>> nodes_;  // by root and node of Trace::stacks
 };
 
-class SampledTree {
- public:
-  SampledTree(const trace::Trace& trace, const TreeOptions& options, TreeBuilder& builder)
-      : trace_(trace),
-        options_(options),
-        builder_(builder),
-        threads_(trace, options, builder),
-        stacks_(trace, options, builder) {}
-
-  Status build() {
-    SONDE_TRY(stacks_.prepare(options_.user));
-    const trace::Samples& samples = trace_.samples;
-    add(samples.cpu_ns, samples.thread, samples.stack);
-    const trace::Blocked& blocked = trace_.blocked;
-    if (options_.weight == Weight::kWall) add(blocked.wall_ns, blocked.thread, blocked.stack);
-    return ok_status();
-  }
-
- private:
-  void add(const std::vector<int64_t>& ns, const std::vector<uint32_t>& thread,
-           const std::vector<int32_t>& stack) {
+Status add_samples(const trace::Trace& trace, const TreeOptions& options, TreeBuilder& builder) {
+  Threads threads(trace, options, builder);
+  StackNodes stacks(trace, options, builder);
+  SONDE_TRY(stacks.prepare(options.user));
+  const auto add = [&](const auto& rows, const std::vector<int64_t>& ns) {
     for (size_t i = 0; i < ns.size(); ++i) {
-      if (ns[i] <= 0 || !threads_.wants(thread[i])) continue;
-      builder_.add(stacks_.node(threads_.root(thread[i]), stack[i]), ns[i], 1);
+      if (ns[i] <= 0 || !threads.wants(rows.thread[i])) continue;
+      builder.add(stacks.node(threads.root(rows.thread[i]), rows.stack[i]), ns[i], 1);
     }
-  }
-
-  const trace::Trace& trace_;
-  const TreeOptions& options_;
-  TreeBuilder& builder_;
-  Threads threads_;
-  StackNodes stacks_;
-};
+  };
+  add(trace.samples, trace.samples.cpu_ns);
+  if (options.weight == Weight::kWall) add(trace.blocked, trace.blocked.wall_ns);
+  return ok_status();
+}
 
 class TreeOfCalls {
  public:
@@ -339,7 +320,7 @@ bool is_sampled(const trace::Trace& trace, Weight weight) {
 Result<CallTree> call_tree_of(const trace::Trace& trace, const TreeOptions& options) {
   TreeBuilder builder;
   if (is_sampled(trace, options.weight)) {
-    SONDE_TRY(SampledTree(trace, options, builder).build());
+    SONDE_TRY(add_samples(trace, options, builder));
   } else {
     SONDE_TRY(TreeOfCalls(trace, options, builder).build());
   }

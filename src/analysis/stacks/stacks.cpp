@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -67,39 +69,29 @@ class StackFrames {
 
 // What a row of the table is: a frame, or with --by stack all frames of the user from the
 // outermost. A stack that was taken goes before the frames that were recorded.
-class Sites {
- public:
-  Sites(const OpenFrames& open, const StackFrames& stacks, const std::string& by)
-      : open_(open), stacks_(stacks), by_(by) {}
-
-  std::string text(Row api) const {
-    std::vector<std::string> frames = stacks_.of(api, by_ != "leaf");
-    if (frames.empty()) frames = open_.of(api, by_ != "leaf");
-    if (frames.empty()) return api == kNone ? "(unattributed)" : kNoUserCode;
-    std::string text = frames[0];
-    for (size_t i = 1; by_ == "stack" && i < frames.size(); ++i) text = frames[i] + ";" + text;
-    return text;
-  }
-
- private:
-  const OpenFrames& open_;
-  const StackFrames& stacks_;
-  const std::string& by_;
-};
+std::string site_text(const OpenFrames& open, const StackFrames& stacks, const std::string& by,
+                      Row api) {
+  std::vector<std::string> frames = stacks.of(api, by != "leaf");
+  if (frames.empty()) frames = open.of(api, by != "leaf");
+  if (frames.empty()) return api == kNone ? "(unattributed)" : kNoUserCode;
+  if (by != "stack") return frames[0];
+  return fmt::format("{}", fmt::join(frames.rbegin(), frames.rend(), ";"));
+}
 
 struct Grouped {
   std::vector<std::string> texts;
   std::vector<uint32_t> group_of;  // by operation
 };
 
-Grouped group_sites(const trace::Trace& trace, const Sites& sites) {
+template <typename TextOf>
+Grouped group_sites(const trace::Trace& trace, TextOf text_of_call) {
   Grouped grouped;
   std::map<std::string, uint32_t> number_of;
   std::map<Row, uint32_t> number_of_call;  // launches of one call have one stack
   for (size_t op = 0; op < trace.ops.size(); ++op) {
     const Row api = trace.ops.api[op];
     const auto [number, is_new] = number_of_call.try_emplace(api);
-    if (is_new) number->second = numbered(number_of, grouped.texts, sites.text(api));
+    if (is_new) number->second = numbered(number_of, grouped.texts, text_of_call(api));
     grouped.group_of.push_back(number->second);
   }
   return grouped;
@@ -112,7 +104,8 @@ Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& 
   SONDE_ASSIGN(const auto filter, user_filter(parameters.text("user")));
   const OpenFrames open(trace, user);
   const StackFrames stacks(trace, filter);
-  const Grouped grouped = group_sites(trace, Sites(open, stacks, parameters.text("by")));
+  const Grouped grouped = group_sites(
+      trace, [&](Row api) { return site_text(open, stacks, parameters.text("by"), api); });
   const Groups groups = group_rows(grouped.group_of, grouped.texts.size());
   report::Section section{.key = "stacks", .empty_text = "No device operations."};
   report::Table& table = section.table;
