@@ -135,17 +135,13 @@ std::vector<ThreadTime> thread_times(const trace::Trace& trace, const Times& tim
 
 Interval extent_of(const trace::Trace& trace, const Times& times) {
   if (trace.window) return *trace.window;
-  Interval extent = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-  const auto widen = [&](Interval time) {
-    extent.start_ns = std::min(extent.start_ns, time.start_ns);
-    extent.end_ns = std::max(extent.end_ns, time.end_ns);
-  };
-  for (size_t i = 0; i < trace.ops.size(); ++i) widen(times.op(i));
+  std::optional<Interval> extent;
+  for (size_t i = 0; i < trace.ops.size(); ++i) extend(extent, times.op(i));
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     const ApiKind kind = trace.apis.kind[i];
-    if (is_call(kind) || kind == ApiKind::kMarker) widen(times.api(i));
+    if (is_call(kind) || kind == ApiKind::kMarker) extend(extent, times.api(i));
   }
-  return extent.start_ns > extent.end_ns ? Interval{} : extent;
+  return extent.value_or(Interval{});
 }
 
 // A piece of a thread, and how many threads come before it where several explain the same time.

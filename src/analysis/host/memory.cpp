@@ -196,10 +196,7 @@ constexpr const char* kDefinition =
     "stacks) around each allocation.\n";
 
 trace::Request needs(const Parameters&) {
-  trace::Request request;
-  request.apis = request.nesting = true;
-  request.args_of = bit_of(trace::ApiKind::kMemory);
-  return request;
+  return {.apis = true, .nesting = true, .args_of = bit_of(trace::ApiKind::kMemory)};
 }
 
 }  // namespace

@@ -287,14 +287,13 @@ constexpr const char* kDefinition =
     "compute ran, Exposed memory is Memory without the time in which any kernel ran.\n";
 
 trace::Request needs(const Parameters& parameters) {
-  trace::Request request;
-  request.ops = true;
-  request.links = parameters.text("per") != "gpu";
-  request.nesting = request.links;
-  request.all_apis = parameters.text("per") == "step" && parameters.text("steps") == "launched";
-  request.program = true;
-  request.explains_idle = true;
-  return request;
+  const std::string& per = parameters.text("per");
+  return {.ops = true,
+          .nesting = per != "gpu",
+          .links = per != "gpu",
+          .program = true,
+          .explains_idle = true,
+          .all_apis = per == "step" && parameters.text("steps") == "launched"};
 }
 
 }  // namespace

@@ -12,14 +12,9 @@ using trace::Interval;
 
 struct Gpu {
   std::vector<Interval> ops;
-  Interval extent = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  std::optional<Interval> extent;
   int64_t sum_ns = 0;
 };
-
-void widen(Interval& extent, int64_t start_ns, int64_t end_ns) {
-  extent.start_ns = std::min(extent.start_ns, start_ns);
-  extent.end_ns = std::max(extent.end_ns, end_ns);
-}
 
 std::map<int64_t, Gpu> by_gpu(const trace::Trace& trace) {
   std::map<int64_t, Gpu> gpus;
@@ -28,7 +23,7 @@ std::map<int64_t, Gpu> by_gpu(const trace::Trace& trace) {
     if (gpu == nullptr || trace.ops.gpu[i] != trace.ops.gpu[i - 1]) gpu = &gpus[trace.ops.gpu[i]];
     gpu->ops.push_back({trace.ops.start_ns[i], trace.ops.end_ns[i]});
     gpu->sum_ns += trace.op_ns(i);
-    widen(gpu->extent, trace.ops.start_ns[i], trace.ops.end_ns[i]);
+    extend(gpu->extent, gpu->ops.back());
   }
   return gpus;
 }
@@ -44,17 +39,15 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
                      time("rpd_wall_ns", "RPD wall"), real("rpd_busy", "RPD busy")});
   std::map<int64_t, Gpu> gpus;
   if (has_op_times(trace)) gpus = by_gpu(trace);
-  Interval everything = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-  for (const auto& [id, gpu] : gpus) {
-    widen(everything, gpu.extent.start_ns, gpu.extent.end_ns);
-  }
+  std::optional<Interval> everything;
+  for (const auto& [id, gpu] : gpus) extend(everything, *gpu.extent);
   for (auto& [id, gpu] : gpus) {
     const auto ops = static_cast<int64_t>(gpu.ops.size());
     trace::normalise(gpu.ops);
-    const Interval window = trace.window ? *trace.window : gpu.extent;
+    const Interval window = trace.window ? *trace.window : *gpu.extent;
     const int64_t busy_ns = trace::length_ns(gpu.ops);
     const int64_t window_ns = window.end_ns - window.start_ns;
-    const int64_t wall_ns = everything.end_ns - everything.start_ns;
+    const int64_t wall_ns = everything->end_ns - everything->start_ns;
     const int64_t program_ns = trace.program ? trace.program->end_ns - trace.program->start_ns : 0;
     table.add_row({int64_t{id}, ops, busy_ns, window_ns, ratio_of(busy_ns, window_ns),
                    program_ns == 0 ? report::Value() : report::Value(program_ns),
