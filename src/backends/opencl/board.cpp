@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backends/opencl/handle_map.h"
 #include "backends/opencl/hooks.h"
 #include "backends/opencl/kernels.h"
 #include "backends/opencl/queues.h"
+#include "base/time.h"
 #include "wire/board.h"
 #include "wire/cl_board.h"
 
@@ -35,12 +35,6 @@ wire::ClBoard* g_board;
 pid_t g_pid;
 HandleMap<Arguments> g_arguments;
 HandleMap<size_t> g_buffers;  // sizes in bytes, by handle
-
-int64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 void describe_argument(cl_kernel kernel, cl_uint index, const Given& given, ClArgument* to) {
   cl_kernel_arg_address_qualifier where = CL_KERNEL_ARG_ADDRESS_PRIVATE;
@@ -73,7 +67,7 @@ void open_board() {
   const char* session = getenv("SONDE_SESSION");
   if (session == nullptr || getenv(wire::kBoardHolds) == nullptr) return;
   char path[512];
-  const int64_t begun_ns = now_ns();
+  const int64_t begun_ns = monotonic_now_ns();
   const int used = snprintf(path, sizeof path, "%s/boards/%d-%lx.cl", session, getpid(), begun_ns);
   if (used < 0 || static_cast<size_t>(used) >= sizeof path) return;
   const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -125,7 +119,7 @@ uint64_t note_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimension
   wire::ClLaunch& entry = g_board->launches[number % wire::kClLaunches];
   __atomic_store_n(&entry.number, 0, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE);
-  entry.launched_ns = now_ns();
+  entry.launched_ns = monotonic_now_ns();
   entry.ended_ns = 0;
   entry.queue = word(queue);
   for (cl_uint i = 0; i < 3; ++i) {
@@ -153,7 +147,7 @@ uint64_t note_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimension
 void note_launch_over(uint64_t number_plus_1) {
   if (number_plus_1 == 0 || !has_board()) return;
   wire::ClLaunch& entry = g_board->launches[(number_plus_1 - 1) % wire::kClLaunches];
-  if (entry.number == number_plus_1) entry.ended_ns = now_ns();
+  if (entry.number == number_plus_1) entry.ended_ns = monotonic_now_ns();
 }
 
 }  // namespace sonde::opencl

@@ -42,12 +42,11 @@ cl_int count_references(cl_event event, size_t room, void* value, size_t* size_r
   for (int i = 0; i < kCountTries; ++i) {
     const HeldEvents held = held_events(queue, event);
     code = next().clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, room, value, size_ret);
-    if (code != CL_SUCCESS || !unchanged(queue, held)) {
-      if (code != CL_SUCCESS) break;
-      continue;
+    if (code != CL_SUCCESS) return code;
+    if (unchanged(queue, held)) {
+      *static_cast<cl_uint*>(value) -= held.held;
+      return code;
     }
-    *static_cast<cl_uint*>(value) -= held.held;
-    break;
   }
   return code;
 }

@@ -68,33 +68,21 @@ uint64_t time_of(cl_event event, cl_profiling_info which) {
   return value;
 }
 
-struct Chain {
-  PendingOp* head = nullptr;
-  PendingOp* tail = nullptr;
-
-  void append(PendingOp* op) {
-    op->next = nullptr;
-    (tail != nullptr ? tail->next : head) = op;
-    tail = op;
-  }
-};
-
-Chain detach_list(Queue* queue) {
+PendingList detach_list(Queue* queue) {
   pthread_mutex_lock(&queue->list_lock);
-  const Chain chain = {queue->head, queue->tail};
-  queue->head = nullptr;
-  queue->tail = nullptr;
+  const PendingList list = queue->list;
+  queue->list = {};
   pthread_mutex_unlock(&queue->list_lock);
-  return chain;
+  return list;
 }
 
 // Puts unfinished ops back in front of those enqueued meanwhile.
-void attach_list(Queue* queue, const Chain& chain) {
-  if (chain.head == nullptr) return;
+void attach_list(Queue* queue, const PendingList& list) {
+  if (list.head == nullptr) return;
   pthread_mutex_lock(&queue->list_lock);
-  chain.tail->next = queue->head;
-  queue->head = chain.head;
-  if (queue->tail == nullptr) queue->tail = chain.tail;
+  list.tail->next = queue->list.head;
+  queue->list.head = list.head;
+  if (queue->list.tail == nullptr) queue->list.tail = list.tail;
   pthread_mutex_unlock(&queue->list_lock);
 }
 
@@ -113,14 +101,18 @@ void release_ops(Queue* queue, PendingOp* done) {
 
 }  // namespace
 
+void PendingList::append(PendingOp* op) {
+  op->next = nullptr;
+  (tail != nullptr ? tail->next : head) = op;
+  tail = op;
+}
+
 bool add_pending(Queue* queue, const PendingOp& op) {
   pthread_mutex_lock(&queue->list_lock);
   PendingOp* copy = take_free(queue);
   if (copy != nullptr) {
     *copy = op;
-    copy->next = nullptr;
-    (queue->tail != nullptr ? queue->tail->next : queue->head) = copy;
-    queue->tail = copy;
+    queue->list.append(copy);
     queue->pending.fetch_add(1);
   }
   pthread_mutex_unlock(&queue->list_lock);
@@ -150,8 +142,8 @@ bool record_if_finished(const PendingOp& pending) {
 
 void reap(Queue* queue, cl_event event, bool all) {
   if (queue->pending.load() == 0 || !lock_reaper(queue)) return;
-  Chain list = detach_list(queue);
-  Chain done, kept;
+  const PendingList list = detach_list(queue);
+  PendingList done, kept;
   unsigned unfinished = 0;
   PendingOp* op = list.head;
   while (op != nullptr) {
@@ -194,7 +186,7 @@ HeldEvents held_events(Queue* queue, cl_event event) {
   result.releases = queue->releases.load();
   if (queue->pending.load() == 0 || !lock_reaper(queue)) return result;
   pthread_mutex_lock(&queue->list_lock);
-  for (const PendingOp* op = queue->head; op != nullptr; op = op->next) {
+  for (const PendingOp* op = queue->list.head; op != nullptr; op = op->next) {
     if (op->event == event) ++result.held;
   }
   pthread_mutex_unlock(&queue->list_lock);
@@ -210,8 +202,7 @@ void forget_pending(Queue* queue) {
   queue->list_lock = PTHREAD_MUTEX_INITIALIZER;
   queue->reap_lock = PTHREAD_MUTEX_INITIALIZER;
   queue->reaper.store(kNobody);
-  queue->head = nullptr;
-  queue->tail = nullptr;
+  queue->list = {};
   queue->free_ops = nullptr;
   queue->fresh = nullptr;
   queue->fresh_end = nullptr;

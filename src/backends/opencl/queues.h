@@ -15,6 +15,13 @@ namespace sonde::opencl {
 struct Device;
 struct PendingOp;
 
+// Ops in the order in which they were launched.
+struct PendingList {
+  PendingOp* head = nullptr;
+  PendingOp* tail = nullptr;
+  void append(PendingOp* op);
+};
+
 struct Queue {
   Queue* next_in_bucket;
   std::atomic<Queue*> next_of_all;
@@ -29,9 +36,8 @@ struct Queue {
 
   std::atomic<uint32_t> pending;              // ops in the list, or being recorded
   std::atomic<uint32_t> releasing, releases;  // see held_events() of pending.h
-  pthread_mutex_t list_lock;  // head, tail, free_ops, fresh; held for a few instructions
-  PendingOp* head;
-  PendingOp* tail;
+  pthread_mutex_t list_lock;                  // list, free_ops, fresh; held for a few instructions
+  PendingList list;
   PendingOp* free_ops;
   char* fresh;  // unused memory for ops
   char* fresh_end;
