@@ -16,22 +16,21 @@ namespace {
 namespace od = simdjson::ondemand;
 using simdjson::error_code;
 
-constexpr int kMicroseconds = 3;    // powers of ten above a nanosecond
-constexpr size_t kLongestKey = 16;  // of the arguments that are looked at
+constexpr int kMicroseconds = 3;               // powers of ten above a nanosecond
+constexpr size_t kLongestKey = 16;             // of the arguments that are looked at
+constexpr uint32_t kPhase = 1, kCategory = 2;  // bits of fields of an event that were there
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-// A number or word as it stands in the text, without the blanks after it.
-std::string_view trimmed(std::string_view token) {
-  while (!token.empty() && is_blank(token.back())) token.remove_suffix(1);
-  return token;
+// A number or word as it stands in the text, also as a text in quotes.
+std::string_view without_quotes(std::string_view token) {
+  token = trim(token);
+  return token.size() >= 2 && token.front() == '"' ? token.substr(1, token.size() - 2) : token;
 }
 
-// The integer in "12", also as a text in quotes; rounds fractions.
+// The integer in "12"; rounds fractions.
 int64_t integer_of(std::string_view token) {
-  token = trimmed(token);
-  if (token.size() >= 2 && token.front() == '"') token = token.substr(1, token.size() - 2);
-  return decimal_to_int(token, 0).value_or(LaunchArgs::kNone);
+  return decimal_to_int(without_quotes(token), 0).value_or(LaunchArgs::kNone);
 }
 
 uint8_t spelling_of(std::string_view category) {
@@ -91,7 +90,7 @@ error_code raw_text(od::value value, std::string_view token, std::string_view& t
 
 // The inside of a string. Most have no escapes and stay where they are.
 error_code EventParser::Impl::text_of(od::value value, std::string_view& text) {
-  const std::string_view token = trimmed(value.raw_json_token());
+  const std::string_view token = trim(value.raw_json_token());
   if (token.size() < 2 || token.front() != '"') {
     text = token == "null" ? std::string_view() : token;
     return raw_text(value, token, text);
@@ -106,7 +105,7 @@ error_code EventParser::Impl::text_of(od::value value, std::string_view& text) {
 
 error_code EventParser::Impl::number_or_text(od::value value, int64_t& number,
                                              std::string_view& text) {
-  const std::string_view token = trimmed(value.raw_json_token());
+  const std::string_view token = trim(value.raw_json_token());
   const auto parsed = decimal_to_int(token, 0);
   if (parsed) {
     number = *parsed;
@@ -124,8 +123,7 @@ error_code EventParser::Impl::number_or_text(od::value value, int64_t& number,
 }
 
 error_code EventParser::Impl::time_of(od::value value, int64_t& ns, bool& known, uint32_t offset) {
-  std::string_view token = trimmed(value.raw_json_token());
-  if (token.size() >= 2 && token.front() == '"') token = token.substr(1, token.size() - 2);
+  const std::string_view token = without_quotes(value.raw_json_token());
   const auto time = decimal_to_int(token, kMicroseconds);
   known = time.has_value();
   ns = time.value_or(0);
@@ -222,7 +220,7 @@ error_code EventParser::Impl::parse_args(od::value value, Event& event) {
   od::object object;
   const error_code error = value.get_object().get(object);
   if (error == simdjson::INCORRECT_TYPE) {  // a number or a text: kept as it is
-    event.args = trimmed(value.raw_json_token());
+    event.args = trim(value.raw_json_token());
     return simdjson::SUCCESS;
   }
   if (error) return error;
@@ -231,61 +229,39 @@ error_code EventParser::Impl::parse_args(od::value value, Event& event) {
 
 error_code EventParser::Impl::parse_field(od::field& field, Event& event, uint32_t& seen) {
   const char* raw = field.key().raw();
-  const auto is = [raw](std::string_view key) {
-    return std::memcmp(raw, key.data(), key.size()) == 0 && raw[key.size()] == '"';
-  };
-  const auto once = [&](uint32_t bit) {
+  // Whether it is this field, which an event has once.
+  const auto is = [&](std::string_view key, uint32_t bit) {
+    if (std::memcmp(raw, key.data(), key.size()) != 0 || raw[key.size()] != '"') return false;
     if ((seen & bit) != 0) batch->problems.twice.add(event.offset);
     seen |= bit;
+    return true;
   };
   od::value value = field.value();
-  switch (raw[0]) {
-    case 'p':
-      if (is("ph")) {
-        once(1);
-        std::string_view text;
-        if (const error_code error = text_of(value, text)) return error;
-        event.phase = text.size() == 1 ? text[0] : '?';
-      } else if (is("pid")) {
-        once(2);
-        return number_or_text(value, event.pid, event.pid_text);
-      }
-      return simdjson::SUCCESS;
-    case 'c':
-      if (!is("cat")) return simdjson::SUCCESS;
-      once(4);
-      if (const error_code error = text_of(value, event.category_text)) return error;
-      event.spelling = spelling_of(event.category_text);
-      event.category = kCategories[event.spelling].category;
-      return simdjson::SUCCESS;
-    case 'n':
-      if (!is("name")) return simdjson::SUCCESS;
-      once(8);
-      return text_of(value, event.name);
-    case 't':
-      if (is("tid")) {
-        once(16);
-        event.has_tid = true;
-        return number_or_text(value, event.tid, event.tid_text);
-      }
-      if (!is("ts")) return simdjson::SUCCESS;
-      once(32);
-      return time_of(value, event.ts, event.has_ts, event.offset);
-    case 'd':
-      if (!is("dur")) return simdjson::SUCCESS;
-      once(64);
-      return time_of(value, event.dur, event.has_dur, event.offset);
-    case 'a':
-      if (!is("args")) return simdjson::SUCCESS;
-      once(128);
-      return parse_args(value, event);
-    case 'i':
-      if (!is("id")) return simdjson::SUCCESS;
-      once(256);
-      return text_of(value, event.id);
-    default:
-      return simdjson::SUCCESS;
+  if (is("ph", kPhase)) {
+    std::string_view text;
+    if (const error_code error = text_of(value, text)) return error;
+    event.phase = text.size() == 1 ? text[0] : '?';
+  } else if (is("cat", kCategory)) {
+    if (const error_code error = text_of(value, event.category_text)) return error;
+    event.spelling = spelling_of(event.category_text);
+    event.category = kCategories[event.spelling].category;
+  } else if (is("pid", 4)) {
+    return number_or_text(value, event.pid, event.pid_text);
+  } else if (is("tid", 8)) {
+    event.has_tid = true;
+    return number_or_text(value, event.tid, event.tid_text);
+  } else if (is("name", 16)) {
+    return text_of(value, event.name);
+  } else if (is("ts", 32)) {
+    return time_of(value, event.ts, event.has_ts, event.offset);
+  } else if (is("dur", 64)) {
+    return time_of(value, event.dur, event.has_dur, event.offset);
+  } else if (is("args", 128)) {
+    return parse_args(value, event);
+  } else if (is("id", 256)) {
+    return text_of(value, event.id);
   }
+  return simdjson::SUCCESS;
 }
 
 bool EventParser::Impl::wanted(const Event& event) const {
@@ -318,7 +294,7 @@ error_code EventParser::Impl::parse_event(od::object& object, uint32_t offset) {
     if (const error_code error = std::move(item).get(field)) return error;
     if (const error_code error = parse_field(field, event, seen)) return error;
     // Phase and category come first in most files: then the rest need not be looked at.
-    constexpr uint32_t kPhaseAndCategory = 1 | 4;
+    constexpr uint32_t kPhaseAndCategory = kPhase | kCategory;
     if (!wants.others && (seen & kPhaseAndCategory) == kPhaseAndCategory && !wanted(event)) {
       return simdjson::SUCCESS;
     }

@@ -65,27 +65,23 @@ std::string KinetoReader::place_of(uint64_t offset) const {
   return path_ + ", byte " + std::to_string(window_offset_ + offset);
 }
 
-bool KinetoReader::skip(const Event& event, const char* what) {
+void KinetoReader::skip(const Event& event, const char* what) {
   tally_.skip(what, place_of(event.offset));
-  return false;
 }
 
 void KinetoReader::take_problems(const EventBatch& batch) {
   const EventProblems& problems = batch.problems;
-  const auto place = [&](const EventProblems::Problem& problem) {
-    return problem.count == 0 ? std::string() : place_of(problem.first);
+  const auto tell = [&](auto how, const char* what, const EventProblems::Problem& problem) {
+    if (problem.count > 0) (tally_.*how)(what, place_of(problem.first), problem.count);
   };
-  tally_.skip("events that are not valid JSON", place(problems.broken), problems.broken.count);
-  tally_.skip("array elements that are not events", place(problems.not_objects),
-              problems.not_objects.count);
-  tally_.repair("events with invalid UTF-8 or control characters in texts, repaired",
-                place(problems.bad_text), problems.bad_text.count);
-  tally_.repair("keys twice in one event, the last one taken", place(problems.twice),
-                problems.twice.count);
-  tally_.repair("times that are not numbers, or out of range", place(problems.bad_time),
-                problems.bad_time.count);
-  tally_.repair("events with NaN or Infinity in the arguments, taken as null",
-                place(problems.not_json), problems.not_json.count);
+  tell(&Tally::skip, "events that are not valid JSON", problems.broken);
+  tell(&Tally::skip, "array elements that are not events", problems.not_objects);
+  tell(&Tally::repair, "events with invalid UTF-8 or control characters in texts, repaired",
+       problems.bad_text);
+  tell(&Tally::repair, "keys twice in one event, the last one taken", problems.twice);
+  tell(&Tally::repair, "times that are not numbers, or out of range", problems.bad_time);
+  tell(&Tally::repair, "events with NaN or Infinity in the arguments, taken as null",
+       problems.not_json);
 }
 
 void KinetoReader::take(const EventBatch& batch) {
@@ -160,8 +156,8 @@ Api KinetoReader::row_of(const Event& event) {
 
 void KinetoReader::take_event(const Event& event, const EventBatch& batch) {
   if (event.phase == 'M') return take_metadata(event);
-  if (event.phase == 0) return void(skip(event, "events without a phase (ph)"));
-  if (!event.has_ts) return void(skip(event, "events without a time (ts)"));
+  if (event.phase == 0) return skip(event, "events without a phase (ph)");
+  if (!event.has_ts) return skip(event, "events without a time (ts)");
   if (is_possible_span(event.ts, event.ts)) first_ns_ = std::min(first_ns_, event.ts);
   switch (event.phase) {
     case 'X':
@@ -199,7 +195,7 @@ void KinetoReader::take_event(const Event& event, const EventBatch& batch) {
 
 void KinetoReader::take_complete(const Event& event, const EventBatch& batch) {
   if (!event.has_dur && event.dur == 0 && is_gpu_op(event.category)) {
-    return void(skip(event, "GPU operations without a duration (dur)"));
+    return skip(event, "GPU operations without a duration (dur)");
   }
   if (event.dur < 0) {
     tally_.repair("events that end before they start: kept, and zero long in all figures",
@@ -286,7 +282,7 @@ void KinetoReader::take_begin(const Event& event, std::vector<Open>& stack) {
 
 void KinetoReader::take_end(const Event& event, std::vector<Open>& stack) {
   seen_until(event.ts);
-  if (stack.empty()) return void(skip(event, "ends of ranges that never began"));
+  if (stack.empty()) return skip(event, "ends of ranges that never began");
   Open open = std::move(stack.back());
   stack.pop_back();
   open.row.end_ns = event.ts;
@@ -332,15 +328,9 @@ void KinetoReader::take_counter(const Event& event) {
 void KinetoReader::take_flow(const Event& event) {
   if (!wants_.others) return;
   if (event.category_text == "ac2g" || event.category_text == "async_cpu_to_gpu") return;
-  Flow row;
-  row.category = sink_.name(event.category_text);
-  row.name = sink_.name(event.name);
-  row.id = sonde_.is_ours() ? sonde_.flow_id(event) : event.id;
-  row.phase = event.phase;
-  row.process = process_of(pid_of(event));
-  row.tid = tid_of(event);
-  row.time_ns = event.ts;
-  sink_.flow(row);
+  sink_.flow({sink_.name(event.category_text), sink_.name(event.name),
+              sonde_.is_ours() ? sonde_.flow_id(event) : event.id, event.phase,
+              process_of(pid_of(event)), tid_of(event), event.ts});
 }
 
 void KinetoReader::take_metadata(const Event& event) {
@@ -372,15 +362,12 @@ void KinetoReader::close_open_ranges() {
 
 void KinetoReader::describe_processes(const Frame& frame) {
   for (const auto& [pid, process] : process_of_pid_) {
-    const Facts& facts = facts_[pid];
-    ProcessFacts said;
-    if (sonde_.describe(pid, said)) {
-      sink_.describe(process, said);
-      if (const auto* threads = sonde_.threads(pid)) {
-        for (const auto& [tid, name] : *threads) sink_.thread(process, tid, name);
-      }
+    if (sonde_.is_ours()) {
+      sonde_.describe(pid, process, sink_);
       continue;
     }
+    const Facts& facts = facts_[pid];
+    ProcessFacts said;
     said.executable = facts.name;
     if (pid > 0 && facts.labels.substr(0, 3) != "GPU") said.rank = frame.rank;
     if (frame.base_ns) said.clock = "realtime";

@@ -62,7 +62,7 @@ class KinetoReader {
   int64_t numbering(const Event& event) { return sonde_.is_ours() ? 0 : pid_of(event); }
   int64_t process_of(int64_t pid);
   Name category_name(const Event& event);
-  bool skip(const Event& event, const char* what);
+  void skip(const Event& event, const char* what);
   std::string place_of(uint64_t offset) const;
   void seen_until(int64_t time_ns) {
     if (is_possible_span(time_ns, time_ns)) last_ns_ = std::max(last_ns_, time_ns);

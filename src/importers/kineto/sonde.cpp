@@ -156,19 +156,13 @@ std::string_view SondeTrace::flow_id(const Event& event) {
   return id;
 }
 
-bool SondeTrace::describe(int64_t pid, ProcessFacts& facts) const {
-  if (!ours_) return false;
+void SondeTrace::describe(int64_t pid, int64_t process, Sink& sink) const {
   const auto known = processes_.find(pid);
-  if (known == processes_.end()) return true;
-  facts.executable = known->second.executable;
-  facts.command = known->second.command;
-  facts.rank = known->second.rank;
-  return true;
-}
-
-const std::map<int64_t, std::string>* SondeTrace::threads(int64_t pid) const {
-  const auto known = processes_.find(pid);
-  return known == processes_.end() ? nullptr : &known->second.threads;
+  if (known == processes_.end()) return sink.describe(process, {});
+  const Process& said = known->second;
+  sink.describe(process,
+                {.rank = said.rank, .executable = said.executable, .command = said.command});
+  for (const auto& [tid, name] : said.threads) sink.thread(process, tid, name);
 }
 
 }  // namespace sonde::importers

@@ -47,9 +47,8 @@ class SondeTrace {
   // until the next call.
   std::string_view flow_id(const Event& event);
 
-  // What is known of a process. The views are valid as long as this.
-  bool describe(int64_t pid, ProcessFacts& facts) const;
-  const std::map<int64_t, std::string>* threads(int64_t pid) const;
+  // Passes to the sink what is known of a process and of its threads.
+  void describe(int64_t pid, int64_t process, Sink& sink) const;
 
  private:
   struct Process {
