@@ -138,22 +138,21 @@ TEST(Kineto, LinksByCorrelationInWhicheverOrder) {
            R"(,"grid":[256,2,1],"block":[64,1,1],"shared memory":9)") +
       "," + kernel("bare", R"("correlation":2)") + "," + kernel("graph1", R"("correlation":1)") +
       "," + kernel("before", R"("correlation":99,"grid":[4,1,1],"block":[64,1,1])")));
-  const auto* early = made.sink.find_op("early");
-  ASSERT_NE(early, nullptr);
-  EXPECT_EQ(early->launch.api, 1);
-  EXPECT_EQ(early->launch.grid[0], 256);  // groups times their size
-  EXPECT_EQ(early->row.gpu, 2);
-  EXPECT_EQ(early->row.queue, 3);
-  const auto* bare = made.sink.find_op("bare");
-  EXPECT_EQ(bare->launch.api, 2);
-  EXPECT_EQ(bare->launch.grid[0], 256);  // work items already
-  EXPECT_EQ(bare->launch.group_segment_bytes, 9);
-  EXPECT_EQ(made.sink.find_op("graph1")->launch.api, 1);
-  const auto* before = made.sink.find_op("before");
-  EXPECT_TRUE(before->launched);
-  EXPECT_EQ(before->launch.api, 0);
-  EXPECT_EQ(before->launch.grid[0], -1);  // groups or work items: nobody says
-  EXPECT_EQ(before->launch.group[0], 64);
+  const auto& early = made.sink.find_op("early");
+  EXPECT_EQ(early.launch.api, 1);
+  EXPECT_EQ(early.launch.grid[0], 256);  // groups times their size
+  EXPECT_EQ(early.row.gpu, 2);
+  EXPECT_EQ(early.row.queue, 3);
+  const auto& bare = made.sink.find_op("bare");
+  EXPECT_EQ(bare.launch.api, 2);
+  EXPECT_EQ(bare.launch.grid[0], 256);  // work items already
+  EXPECT_EQ(bare.launch.group_segment_bytes, 9);
+  EXPECT_EQ(made.sink.find_op("graph1").launch.api, 1);
+  const auto& before = made.sink.find_op("before");
+  EXPECT_TRUE(before.launched);
+  EXPECT_EQ(before.launch.api, 0);
+  EXPECT_EQ(before.launch.grid[0], -1);  // groups or work items: nobody says
+  EXPECT_EQ(before.launch.group[0], 64);
   ASSERT_EQ(made.tally.remarks().size(), 1u);
   EXPECT_EQ(made.tally.remarks()[0].substr(0, 6), "1 of 4");
 }
@@ -172,11 +171,11 @@ TEST(Kineto, BeginAndEndMakeARange) {
       R"({"ph":"E","pid":1,"tid":1,"ts":5},{"ph":"b","cat":"x","id":"0x1","name":"far","pid":1,"tid":1,"ts":1},)"
       R"({"ph":"e","cat":"x","id":"0x1","name":"far","pid":1,"tid":9,"ts":9})");  // no ]: legal
   ASSERT_TRUE(made.status.ok());
-  EXPECT_EQ(made.sink.find_api("in")->row.end_ns, 3000);
-  EXPECT_EQ(made.sink.find_api("out")->row.end_ns, 4000);
-  EXPECT_EQ(made.sink.find_api("out")->args, R"({"a":1,"b":2})");
-  EXPECT_EQ(made.sink.find_api("far")->row.end_ns, 9000);
-  EXPECT_EQ(made.sink.find_api("else")->row.end_ns, 9000);
+  EXPECT_EQ(made.sink.find_api("in").row.end_ns, 3000);
+  EXPECT_EQ(made.sink.find_api("out").row.end_ns, 4000);
+  EXPECT_EQ(made.sink.find_api("out").args, R"({"a":1,"b":2})");
+  EXPECT_EQ(made.sink.find_api("far").row.end_ns, 9000);
+  EXPECT_EQ(made.sink.find_api("else").row.end_ns, 9000);
   EXPECT_EQ(made.sink.unfinished_apis.size(), 1u);
   EXPECT_EQ(total(made.tally.skipped()), 1u);
 }
@@ -195,7 +194,7 @@ TEST(Kineto, CountersFlowsAndNames) {
   ASSERT_EQ(made.sink.flows.size(), 1u);
   EXPECT_EQ(made.sink.flows[0].id, "3");
   EXPECT_EQ((made.sink.threads.at({made.sink.apis[0].row.process, 8})), "main");
-  EXPECT_LT(made.sink.find_api("span")->pid, 0);
+  EXPECT_LT(made.sink.find_api("span").pid, 0);
 }
 
 TEST(Kineto, PythonFramesOfThreadZeroGetThreadsOfTheirOwn) {

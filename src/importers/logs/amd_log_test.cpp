@@ -44,29 +44,26 @@ TEST(AmdLog, CallsDispatchesAndCopies) {
   const ImportedText seen = import_text(amd_log_importer(), kLog);
   ASSERT_TRUE(seen.status.ok());
   EXPECT_EQ(seen.tally.skipped_count(), 0u);
-  const auto* launch = seen.sink.find_api("hipLaunchKernel");
-  ASSERT_NE(launch, nullptr);
-  EXPECT_EQ(launch->row.start_ns, 1'000'000);
-  EXPECT_EQ(launch->row.end_ns, 1'006'000);
-  EXPECT_EQ(launch->row.tid, 0xa0);
-  EXPECT_EQ(launch->pid, 30799);
-  EXPECT_EQ(launch->domain, "hip");
-  EXPECT_NE(launch->args.find("{16,1,1}"), std::string::npos);
-  EXPECT_NE(launch->args.find("result = hipSuccess"), std::string::npos);
-  const auto* inner = seen.sink.find_api("ihipModuleLaunchKernel");
-  ASSERT_NE(inner, nullptr);
-  EXPECT_EQ(inner->row.end_ns, 1'005'000);
+  const auto& launch = seen.sink.find_api("hipLaunchKernel");
+  EXPECT_EQ(launch.row.start_ns, 1'000'000);
+  EXPECT_EQ(launch.row.end_ns, 1'006'000);
+  EXPECT_EQ(launch.row.tid, 0xa0);
+  EXPECT_EQ(launch.pid, 30799);
+  EXPECT_EQ(launch.domain, "hip");
+  EXPECT_NE(launch.args.find("{16,1,1}"), std::string::npos);
+  EXPECT_NE(launch.args.find("result = hipSuccess"), std::string::npos);
+  const auto& inner = seen.sink.find_api("ihipModuleLaunchKernel");
+  EXPECT_EQ(inner.row.end_ns, 1'005'000);
 
-  const auto* kernel = seen.sink.find_op("_Z4vaddPf");
-  ASSERT_NE(kernel, nullptr);
-  EXPECT_EQ(kernel->type, "KernelExecution");
-  EXPECT_EQ(kernel->row.start_ns, 1'004'000);
-  EXPECT_EQ(kernel->row.end_ns, 1'004'000);
-  EXPECT_EQ(kernel->launch.grid[0], 1024);
-  EXPECT_EQ(kernel->launch.group[0], 64);
-  EXPECT_EQ(kernel->launch.group_segment_bytes, 512);
-  EXPECT_EQ(kernel->launch.private_segment_bytes, 8);
-  EXPECT_EQ(&seen.sink.apis[static_cast<size_t>(kernel->launch.api) - 1], launch);
+  const auto& kernel = seen.sink.find_op("_Z4vaddPf");
+  EXPECT_EQ(kernel.type, "KernelExecution");
+  EXPECT_EQ(kernel.row.start_ns, 1'004'000);
+  EXPECT_EQ(kernel.row.end_ns, 1'004'000);
+  EXPECT_EQ(kernel.launch.grid[0], 1024);
+  EXPECT_EQ(kernel.launch.group[0], 64);
+  EXPECT_EQ(kernel.launch.group_segment_bytes, 512);
+  EXPECT_EQ(kernel.launch.private_segment_bytes, 8);
+  EXPECT_EQ(&seen.sink.apis[static_cast<size_t>(kernel.launch.api) - 1], &launch);
 
   ASSERT_EQ(seen.sink.ops.size(), 2u);
   EXPECT_EQ(seen.sink.ops[1].type, "CopyHostToDevice");
@@ -77,14 +74,11 @@ TEST(AmdLog, CallsDispatchesAndCopies) {
 
 TEST(AmdLog, ReturnsAloneErrorsAndCallsThatNeverEnd) {
   const ImportedText seen = import_text(amd_log_importer(), kLog);
-  const auto* alone = seen.sink.find_api("hipGetDeviceCount");
-  ASSERT_NE(alone, nullptr);
-  EXPECT_EQ(alone->row.start_ns, alone->row.end_ns);
-  const auto* error = seen.sink.find_api("UserMarker");
-  ASSERT_NE(error, nullptr);
-  EXPECT_EQ(error->category, "error");
-  const auto* open = seen.sink.find_api("hipMalloc");
-  ASSERT_NE(open, nullptr);
+  const auto& alone = seen.sink.find_api("hipGetDeviceCount");
+  EXPECT_EQ(alone.row.start_ns, alone.row.end_ns);
+  const auto& error = seen.sink.find_api("UserMarker");
+  EXPECT_EQ(error.category, "error");
+  EXPECT_EQ(seen.sink.find_api("hipMalloc").row.tid, 0xa0);
   EXPECT_EQ(seen.sink.unfinished_apis.size(), 1u);
   ASSERT_EQ(seen.tally.remarks().size(), 2u);
   EXPECT_EQ(seen.tally.remarks()[0].substr(0, 7), "1 lines");
@@ -100,9 +94,8 @@ TEST(AmdLog, ACallThatNeverLogsItsReturnIsAMoment) {
       "wait_event=0x0, completion_signal=0x7f\n"
       ":3:hip_memory.cpp           :1226: 0000002100 us: 1: [tid:0xa] hipMemcpyAsync: Returned "
       "hipSuccess : \n");
-  const auto* moment = seen.sink.find_api("hipGetLastError");
-  ASSERT_NE(moment, nullptr);
-  EXPECT_EQ(moment->row.start_ns, moment->row.end_ns);
+  const auto& moment = seen.sink.find_api("hipGetLastError");
+  EXPECT_EQ(moment.row.start_ns, moment.row.end_ns);
   ASSERT_EQ(seen.sink.ops.size(), 1u);
   EXPECT_EQ(seen.sink.ops[0].launch.bytes, 64);
 }
@@ -123,14 +116,12 @@ TEST(MiopenLog, CallsAndCommands) {
       "epoch 1\nMIOpen(HIP): Info [FindSolution] found\n"
       "MIOpen(HIP): ???\nMIOpen: miopenStatus_t miopenCreate_impl(){\n");
   ASSERT_TRUE(seen.status.ok());
-  const auto* call = seen.sink.find_api("miopenConvolutionForward");
-  ASSERT_NE(call, nullptr);
-  EXPECT_EQ(call->args, "handle = 0x55 | dims = { 128 3 }");
-  EXPECT_EQ(call->row.end_ns - call->row.start_ns, 3000);
-  const auto* command = seen.sink.find_api("UserMarker");
-  ASSERT_NE(command, nullptr);
-  EXPECT_EQ(command->args, "./bin/MIOpenDriver conv -n 128 -F 1");
-  EXPECT_NE(seen.sink.find_api("miopenCreate"), nullptr);
+  const auto& call = seen.sink.find_api("miopenConvolutionForward");
+  EXPECT_EQ(call.args, "handle = 0x55 | dims = { 128 3 }");
+  EXPECT_EQ(call.row.end_ns - call.row.start_ns, 3000);
+  const auto& command = seen.sink.find_api("UserMarker");
+  EXPECT_EQ(command.args, "./bin/MIOpenDriver conv -n 128 -F 1");
+  EXPECT_EQ(seen.sink.find_api("miopenCreate").row.process, call.row.process);
   EXPECT_EQ(seen.sink.unfinished_apis.size(), 1u);
   EXPECT_EQ(seen.tally.skipped_count(), 1u);
 }

@@ -1,6 +1,7 @@
 // RecordingSink: keeps what an importer says, for unit tests of importers.
 #pragma once
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <string>
@@ -45,18 +46,9 @@ class RecordingSink : public Sink {
   std::vector<std::tuple<int64_t, std::string, double>> op_counters;
 
   const std::string& text(Name name) const { return texts[static_cast<size_t>(name)]; }
-  const ApiSeen* find_api(std::string_view name) const {
-    for (const ApiSeen& api : apis) {
-      if (api.name == name) return &api;
-    }
-    return nullptr;
-  }
-  const OpSeen* find_op(std::string_view name) const {
-    for (const OpSeen& op : ops) {
-      if (op.name == name) return &op;
-    }
-    return nullptr;
-  }
+  // The first one of this name, which a test cannot do without.
+  const ApiSeen& find_api(std::string_view name) const { return first_of(apis, name); }
+  const OpSeen& find_op(std::string_view name) const { return first_of(ops, name); }
 
   Name name(std::string_view wanted) override {
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -102,6 +94,15 @@ class RecordingSink : public Sink {
   void unfinished(int64_t api) override { unfinished_apis.push_back(api); }
   void note(int64_t, std::string_view key, std::string_view value) override {
     notes[std::string(key)] = value;
+  }
+
+ private:
+  template <typename Seen>
+  static const Seen& first_of(const std::vector<Seen>& rows, std::string_view name) {
+    const auto found =
+        std::find_if(rows.begin(), rows.end(), [&](const Seen& seen) { return seen.name == name; });
+    SONDE_CHECK(found != rows.end());
+    return *found;
   }
 };
 
