@@ -22,6 +22,7 @@ namespace sonde::importers {
 struct Head {
   std::string_view path;
   std::string_view bytes;  // the first Source::kHeadBytes at most, unpacked
+  bool has(std::string_view word) const { return bytes.find(word) != bytes.npos; }
 };
 
 // How sure an importer is that a file is its own. The surest one gets it.

@@ -16,7 +16,6 @@ class BracketScan {
   };
   // The next 64 bytes.
   Block next(const char* text);
-  bool in_string() const { return in_string_ != 0; }
 
  private:
   uint64_t in_string_ = 0;  // all ones while the text is inside a string

@@ -15,8 +15,7 @@ Sure sniff(const Head& head) {
   const std::string_view bytes = head.bytes;
   const size_t begin = bytes.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (begin == bytes.npos) return Sure::kNo;
-  const bool has_events = bytes.find("\"traceEvents\"") != bytes.npos;
-  const bool has_phase = bytes.find("\"ph\"") != bytes.npos;
+  const bool has_events = head.has("\"traceEvents\""), has_phase = head.has("\"ph\"");
   if (bytes[begin] == '[') {
     const size_t next = bytes.find_first_not_of(" \t\r\n", begin + 1);
     const bool is_empty = next != bytes.npos && bytes[next] == ']';
@@ -24,9 +23,9 @@ Sure sniff(const Head& head) {
   }
   if (bytes[begin] != '{') return Sure::kNo;
   // The first event of rocprof v1 is empty; it has an importer of its own.
-  if (bytes.find("\"traceEvents\":[{}") != bytes.npos) return Sure::kLikely;
+  if (head.has("\"traceEvents\":[{}")) return Sure::kLikely;
   if (has_events && has_phase) return Sure::kCertain;
-  if (has_events || bytes.find("\"deviceProperties\"") != bytes.npos) return Sure::kLikely;
+  if (has_events || head.has("\"deviceProperties\"")) return Sure::kLikely;
   const std::string_view path = head.path;
   // The events may come after pages of the user's own facts.
   return path.find(".json") != path.npos ? Sure::kPossible : Sure::kNo;

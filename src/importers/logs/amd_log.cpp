@@ -229,12 +229,8 @@ void Reader::dispatch(const LogLine& line) {
 }
 
 void Reader::barrier(const LogLine& line) {
-  Op op;
-  op.queue = queue_number(line);
-  op.type = sink_.name("Barrier");
-  Launch launch;
-  launch.op_class = store::OpClass::kOther;
-  add_op(line, op, launch);
+  add_op(line, {.queue = queue_number(line), .type = sink_.name("Barrier")},
+         {.op_class = store::OpClass::kOther});
 }
 
 // The direction stands in the arguments of the call that the copy is made for.
@@ -246,12 +242,8 @@ void Reader::copy(const LogLine& line) {
     const std::string_view said = copy_type(std::string_view(call.arguments).substr(kind));
     if (said != "Copy") type = said;
   }
-  Op op;
-  op.queue = -1;  // an engine of its own, which the log does not name
-  op.type = sink_.name(type);
-  Launch launch;
-  launch.op_class = store::OpClass::kCopy;
-  add_op(line, op, launch);
+  // The queue is an engine of its own, which the log does not name.
+  add_op(line, {.queue = -1, .type = sink_.name(type)}, {.op_class = store::OpClass::kCopy});
 }
 
 // Errors become marks, so that they stand on the time line.
@@ -264,12 +256,10 @@ void Reader::error(const LogLine& line) {
 
 void Reader::end() {
   for (auto& [key, thread] : threads_) {
-    LogLine line;
-    line.pid = key.first;
-    line.tid = key.second;
+    const auto& [pid, tid] = key;
     while (!thread.calls.empty()) {
       OpenCall& call = thread.calls.back();
-      const int64_t id = sink_.api({sink_.process(line.pid), line.tid, call.start_ns, last_ns_,
+      const int64_t id = sink_.api({sink_.process(pid), tid, call.start_ns, last_ns_,
                                     sink_.name(call.name), 0, domain_, valid_utf8(call.arguments)});
       sink_.unfinished(id);
       for (Launch& launch : call.launches) {

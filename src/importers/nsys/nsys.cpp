@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "importers/importer.h"
 #include "importers/input/copy_type.h"
 #include "importers/sink/call_table.h"
@@ -25,11 +26,9 @@ using store::Row;
 
 Sure sniff(const Head& head) {
   if (!store::is_sqlite(head.bytes)) return Sure::kNo;
-  const auto has = [&](std::string_view word) {
-    return head.bytes.find(word) != std::string_view::npos;
-  };
-  const bool named = has("StringIds");
-  if (named && (has("CUPTI_ACTIVITY_KIND_") || has("NVTX_EVENTS") || has("TARGET_INFO_"))) {
+  const bool named = head.has("StringIds");
+  if (named &&
+      (head.has("CUPTI_ACTIVITY_KIND_") || head.has("NVTX_EVENTS") || head.has("TARGET_INFO_"))) {
     return Sure::kCertain;
   }
   // The list of tables may begin after the part of the file that is seen here.
@@ -108,11 +107,7 @@ class Reader {
               Fill&& fill);
   bool times(const Row& row, const char* table, Op& op);
   void launch(const Row& row, Op& op, Launch& facts);
-  const std::string& string(int64_t id) const {
-    static const std::string kNone;
-    const auto at = strings_.find(id);
-    return at == strings_.end() ? kNone : at->second;
-  }
+  std::string_view string(int64_t id) const { return value_or(strings_, id); }
 
   Database& database_;
   Sink& sink_;
@@ -156,7 +151,7 @@ Status Reader::processes() {
     sink_.describe(sink_.process(row.integer_or(1, pid_of(row.integer(0)))), facts);
   }));
   return scan("ThreadNames", {"globalTid", "nameId"}, [&](const Row& row) {
-    const std::string& name = string(row.integer(1));
+    const std::string_view name = string(row.integer(1));
     if (name.empty()) return;
     sink_.thread(sink_.process(pid_of(row.integer(0))), tid_of(row.integer(0)), name);
   });
@@ -190,17 +185,11 @@ Status Reader::calls(const char* table, const char* category, const char* domain
     Op when;
     if (!times(row, table, when)) return;
     const int64_t pid = pid_of(row.integer(2));
-    Api api;
-    api.process = sink_.process(pid);
-    api.tid = tid_of(row.integer(2));
-    api.start_ns = when.start_ns;
-    api.end_ns = when.end_ns;
-    api.name = sink_.name(call_name(string(row.integer(3))));
-    api.category = kind;
-    api.domain = where;
-    const int64_t id = sink_.api(api);
+    const int64_t id =
+        sink_.api({sink_.process(pid), tid_of(row.integer(2)), when.start_ns, when.end_ns,
+                   sink_.name(call_name(string(row.integer(3)))), kind, where, ""});
     if (row.integer_or(4, 0) > 0) {
-      calls_.add({pid, row.integer(4), api.start_ns, api.end_ns, id});
+      calls_.add({pid, row.integer(4), when.start_ns, when.end_ns, id});
     }
     tally_.count("call");
   });
@@ -217,40 +206,30 @@ bool Reader::times(const Row& row, const char* table, Op& op) {
 
 Status Reader::markers() {
   const Name name = sink_.name("UserMarker"), kind = sink_.name("nvtx");
-  return scan("NVTX_EVENTS",
-              {"start", "end", "eventType", "text", "textId", "globalTid", "jsonText"},
-              [&](const Row& row) {
-                const int64_t type = row.integer_or(2, kPushPop);
-                if (type != kMark && type != kPushPop && type != kStartEnd) return;
-                const bool open = type != kMark && row.is_null(1);
-                if (row.is_null(0) || (!row.is_null(1) && row.integer(1) < row.integer(0))) {
-                  tally_.skip("rows without a time, or that end before they start",
-                              database_.path() + ":NVTX_EVENTS");
-                  return;
-                }
-                const std::string text =
-                    row.text(3).empty() ? string(row.integer_or(4, -1)) : valid_utf8(row.text(3));
-                Api api;
-                api.process = sink_.process(pid_of(row.integer(5)));
-                api.tid = tid_of(row.integer(5));
-                api.start_ns = row.integer(0);
-                api.end_ns = row.integer_or(1, api.start_ns);
-                api.name = name;
-                api.category = kind;
-                api.domain = kind;
-                api.args = text;
-                const int64_t id = sink_.api(api);
-                if (open) sink_.unfinished(id);
-                tally_.count("marker");
-              });
+  return scan(
+      "NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid", "jsonText"},
+      [&](const Row& row) {
+        const int64_t type = row.integer_or(2, kPushPop);
+        if (type != kMark && type != kPushPop && type != kStartEnd) return;
+        const bool open = type != kMark && row.is_null(1);
+        if (row.is_null(0) || (!row.is_null(1) && row.integer(1) < row.integer(0))) {
+          tally_.skip("rows without a time, or that end before they start",
+                      database_.path() + ":NVTX_EVENTS");
+          return;
+        }
+        const std::string text = valid_utf8(row.text(3));
+        const int64_t id = sink_.api({sink_.process(pid_of(row.integer(5))), tid_of(row.integer(5)),
+                                      row.integer(0), row.integer_or(1, row.integer(0)), name, kind,
+                                      kind, text.empty() ? string(row.integer_or(4, -1)) : text});
+        if (open) sink_.unfinished(id);
+        tally_.count("marker");
+      });
 }
 
 // Columns 2 to 5: globalPid, device, stream, correlation. Ends with the sink's launch.
 void Reader::launch(const Row& row, Op& op, Launch& facts) {
   const int64_t pid = pid_of(row.integer(2)), device = row.integer_or(3, 0);
-  auto gpu = gpus_.find({pid, device});
-  if (gpu == gpus_.end()) gpu = gpus_.find({0, device});
-  op.gpu = gpu == gpus_.end() ? device : gpu->second;
+  op.gpu = value_or(gpus_, {pid, device}, value_or(gpus_, {0, device}, device));
   op.queue = row.integer_or(4, 0);
   facts.op = sink_.op(op);
   facts.process = sink_.process(pid);
@@ -284,7 +263,7 @@ Status Reader::kernels() {
               {"demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY",
                "blockZ", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread"},
               "kernel", [&](const Row& row, Op& op, Launch& facts) {
-                const std::string& whole = string(row.integer_or(6, -1));
+                const std::string_view whole = string(row.integer_or(6, -1));
                 op.name = sink_.name(whole.empty() ? string(row.integer_or(7, -1)) : whole);
                 op.type = type;
                 facts.op_class = store::OpClass::kKernel;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "importers/perfetto/rows.h"
 #include "importers/rocprof/names.h"
 
@@ -59,9 +60,7 @@ void PerfettoRows::stage(const PerfettoStage& stage) {
   op.args = stage.args;
   Launch launch;
   launch.op = sink_.op(op);
-  if (const auto api = api_of_stage_.find(stage.event); api != api_of_stage_.end()) {
-    launch.api = api->second;
-  }
+  launch.api = value_or(api_of_stage_, stage.event);
   if (stage.pid >= 0) launch.process = sink_.process(model_.tracks.real_pid(stage.pid));
   launch.name = op.name;
   launch.op_class = store::class_of_op(
@@ -127,7 +126,7 @@ void PerfettoRows::slice_op(size_t index) {
   if (!sondes_own) op.args = arguments(model_.detail_of(event));
   Launch launch;
   launch.op = sink_.op(op);
-  if (const auto api = api_of_op_.find(index); api != api_of_op_.end()) launch.api = api->second;
+  launch.api = value_or(api_of_op_, index);
   const int64_t pid = model_.tracks.only_pid();
   if (pid != 0) launch.process = sink_.process(pid);
   launch.name = op.name;
@@ -150,13 +149,11 @@ void PerfettoRows::gpus() {
   for (const auto& [number, said] : model_.gpus) {
     if (said.name == "(no operations recorded)") continue;  // a gap that Sonde had to fill
     Device device;
-    const auto known = gpu_of_number_.find(number);
-    device.gpu = known == gpu_of_number_.end() ? number : known->second;
+    device.gpu = value_or(gpu_of_number_, number, number);
     device.name = said.name;
     device.vendor = said.vendor;
     device.kind = "gpu";
-    const auto api = model_.backends.find(number);
-    if (api != model_.backends.end()) device.backend = backend_of(api->second);
+    device.backend = backend_of(value_or(model_.backends, number));
     sink_.device(device);
   }
 }
@@ -164,14 +161,7 @@ void PerfettoRows::gpus() {
 void PerfettoRows::counters() {
   const auto sample = [&](std::string_view device_type, std::string_view type, int64_t device,
                           int64_t time_ns, double value) {
-    const std::string shown = fmt::format("{}", value);
-    Sample row;
-    row.device_type = device_type;
-    row.type = type;
-    row.device = device;
-    row.start_ns = row.end_ns = time_ns;
-    row.value = shown;
-    sink_.sample(row);
+    sink_.sample({device_type, type, fmt::format("{}", value), device, time_ns, time_ns});
   };
   for (const PerfettoGpuCounter& one : model_.gpu_counters) {
     sample("gpu", text(one.name), one.gpu, one.time_ns, one.value);
@@ -195,13 +185,8 @@ void PerfettoRows::counters() {
         continue;
       }
     }
-    Counter row;
-    row.process = sink_.process(place.pid);
-    row.tid = place.thread ? place.tid : 0;
-    row.time_ns = one.time_ns;
-    row.name = name(track.name);
-    row.value = one.value;
-    sink_.counter(row);
+    sink_.counter({sink_.process(place.pid), place.thread ? place.tid : 0, one.time_ns,
+                   name(track.name), one.value});
   }
 }
 

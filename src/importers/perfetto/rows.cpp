@@ -276,13 +276,9 @@ void PerfettoRows::flows() {
     if (ends.size() < 2) return tally_.count("flow ids of one slice");
     const std::string id = std::to_string(ends.front().id);
     for (const FlowEnd& end : ends) {
-      Flow flow;
-      flow.id = id;
-      flow.phase = &end == &ends.front() ? 's' : end.ends || &end == &ends.back() ? 'f' : 't';
-      flow.process = sink_.process(end.place.pid);
-      flow.tid = end.place.tid;
-      flow.time_ns = end.time_ns;
-      sink_.flow(flow);
+      const bool is_last = end.ends || &end == &ends.back();
+      const char phase = &end == &ends.front() ? 's' : is_last ? 'f' : 't';
+      sink_.flow({0, 0, id, phase, sink_.process(end.place.pid), end.place.tid, end.time_ns});
     }
   });
 }

@@ -4,6 +4,7 @@
 
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "importers/input/proto_reader.h"
 
 namespace sonde::importers {
@@ -89,10 +90,7 @@ void PerfettoSequence::intern_other(uint32_t field, std::string_view entry, Text
     std::vector<uint64_t> iids;
     read_fields(entry, ProtoField{1, iid}, ProtoField{2, iids});
     std::vector<uint32_t> stack;
-    for (const uint64_t frame : iids) {
-      const auto known = frames.find(frame);
-      stack.push_back(known == frames.end() ? 0 : known->second);
-    }
+    for (const uint64_t frame : iids) stack.push_back(value_or(frames, frame));
     call_stacks[iid] = std::move(stack);
   } else if (field == kContexts) {
     int32_t pid = -1;

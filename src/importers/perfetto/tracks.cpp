@@ -32,9 +32,7 @@ std::optional<int64_t> number_behind(std::string_view word, std::string_view des
 }  // namespace
 
 uint32_t PerfettoTracks::index(uint64_t uuid) {
-  const auto [at, added] = by_uuid_.try_emplace(uuid, static_cast<uint32_t>(tracks_.size()));
-  if (added) tracks_.emplace_back().uuid = uuid;
-  return at->second;
+  return numbered(by_uuid_, tracks_, uuid, PerfettoTrack());
 }
 
 void PerfettoTracks::describe(std::string_view message) {
@@ -42,7 +40,6 @@ void PerfettoTracks::describe(std::string_view message) {
   std::string_view description;
   read_fields(message, ProtoField{1, uuid}, ProtoField{14, description});
   PerfettoTrack& track = tracks_[index(uuid)];
-  track.described = true;
   ProtoReader reader(message);
   while (reader.next()) {
     switch (reader.field()) {
@@ -63,7 +60,6 @@ void PerfettoTracks::describe(std::string_view message) {
         track.parent = reader.number();
         break;
       case 8: {
-        track.counter = true;
         ProtoReader counter(reader.bytes());
         while (counter.next()) {
           if (counter.field() == 4 && counter.number() > 0) {
@@ -141,14 +137,7 @@ uint32_t PerfettoTracks::sequence_track(uint32_t sequence) {
 }
 
 void PerfettoTracks::sequence_thread(uint32_t sequence, std::string_view message) {
-  PerfettoTrack& track = tracks_[sequence_track(sequence)];
-  track.described = true;
-  thread(track, message, {});
-}
-
-int64_t PerfettoTracks::real_pid(int64_t pid) const {
-  const auto real = real_pids_.find(pid);
-  return real == real_pids_.end() ? pid : real->second;
+  thread(tracks_[sequence_track(sequence)], message, {});
 }
 
 void PerfettoTracks::settle() {

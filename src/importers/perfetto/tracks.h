@@ -9,14 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/value_or.h"
 #include "importers/perfetto/texts.h"
 
 namespace sonde::importers {
 
 struct PerfettoTrack {
-  uint64_t uuid = 0, parent = 0;
+  uint64_t parent = 0;  // its uuid
   uint32_t name = 0;
-  bool described = false, counter = false, incremental = false;
+  bool incremental = false;  // a counter
   int64_t unit_multiplier = 1;
   std::optional<int64_t> pid, tid;  // of its own descriptor
 };
@@ -42,7 +43,7 @@ class PerfettoTracks {
 
   // After the last description: puts pids that Sonde moved for the viewers back.
   void settle();
-  int64_t real_pid(int64_t pid) const;
+  int64_t real_pid(int64_t pid) const { return value_or(real_pids_, pid, pid); }
 
   // Where the rows of a track belong. Asked when all tracks are known.
   struct Place {

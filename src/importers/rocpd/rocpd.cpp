@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "importers/importer.h"
 #include "importers/rocprof/names.h"
 #include "importers/sink/call_table.h"
@@ -22,7 +23,7 @@ using store::Row;
 
 Sure sniff(const Head& head) {
   if (!store::is_sqlite(head.bytes)) return Sure::kNo;
-  return head.bytes.find("rocpd_info_agent") != std::string_view::npos ? Sure::kCertain : Sure::kNo;
+  return head.has("rocpd_info_agent") ? Sure::kCertain : Sure::kNo;
 }
 
 class RecordingReader {
@@ -73,18 +74,13 @@ class RecordingReader {
     bool gpu = false;
     int64_t number = -1;
   };
-  const std::string& string(int64_t id) const {
-    static const std::string kNone;
-    const auto at = strings_.find(id);
-    return at == strings_.end() ? kNone : at->second;
-  }
+  std::string_view string(int64_t id) const { return value_or(strings_, id); }
   int64_t process(int64_t id) {
     const auto at = processes_.find(id);
     return at == processes_.end() ? sink_.process(id) : at->second;
   }
   int64_t tid(const Row& row, int column) const {
-    const auto at = tids_.find(row.integer(column));
-    return at == tids_.end() ? row.integer(column) : at->second;
+    return value_or(tids_, row.integer(column), row.integer(column));
   }
   bool has_times(int64_t start_ns, int64_t end_ns, const char* base);
   void add_call(const Row& row, int64_t start_ns, int64_t end_ns);
@@ -172,14 +168,12 @@ Status RecordingReader::agents() {
                    const std::string name =
                        valid_utf8(row.text(4).empty() ? row.text(5) : row.text(4));
                    const std::string vendor = valid_utf8(row.text(6));
-                   Device device;
-                   device.process = process(row.integer(1));
-                   device.gpu = agent.number;
-                   device.backend = "hip";
-                   device.name = name;
-                   device.vendor = vendor;
-                   device.kind = "gpu";
-                   sink_.device(device);
+                   sink_.device({.process = process(row.integer(1)),
+                                 .gpu = agent.number,
+                                 .backend = "hip",
+                                 .name = name,
+                                 .vendor = vendor,
+                                 .kind = "gpu"});
                  }));
   // "Queue 3": the id is only a key.
   return scan("id, name", table("rocpd_info_queue"), [&](const Row& row) {
@@ -203,10 +197,8 @@ Status RecordingReader::arguments() {
 
 // Columns: id, pid, tid, name, event id, category, stack id, message.
 void RecordingReader::add_call(const Row& row, int64_t start_ns, int64_t end_ns) {
-  const std::string& category = string(row.integer(5));
-  const bool marker = is_marker_kind(category);
+  const std::string_view category = string(row.integer(5));
   const std::string message = valid_utf8(row.text(7));
-  const auto args = arguments_.find(row.integer(4));
   Api api;
   api.process = process(row.integer(1));
   api.tid = tid(row, 2);
@@ -214,12 +206,12 @@ void RecordingReader::add_call(const Row& row, int64_t start_ns, int64_t end_ns)
   api.end_ns = end_ns;
   api.category = sink_.name(category);
   api.domain = sink_.name(domain_of_kind(category));
-  if (marker) {
+  if (is_marker_kind(category)) {
     api.name = sink_.name("UserMarker");
-    api.args = row.is_null(7) ? std::string_view(string(row.integer(3))) : message;
+    api.args = row.is_null(7) ? string(row.integer(3)) : message;
   } else {
     api.name = sink_.name(string(row.integer(3)));
-    if (args != arguments_.end()) api.args = args->second;
+    api.args = value_or(arguments_, row.integer(4));
   }
   const int64_t id = sink_.api(api);
   if (row.integer(6) > 0) calls_.add({api.process, row.integer(6), start_ns, end_ns, id});
@@ -287,8 +279,7 @@ Status RecordingReader::kernels() {
         op.start_ns = row.integer(0);
         op.end_ns = row.integer(1);
         op.gpu = agents_[row.integer(2)].number;
-        const auto queue = queues_.find(row.integer(3));
-        op.queue = queue == queues_.end() ? row.integer(3) : queue->second;
+        op.queue = value_or(queues_, row.integer(3), row.integer(3));
         const auto kernel = kernels_.find(row.integer(4));
         if (kernel != kernels_.end()) {
           op.name = kernel->second.name;
@@ -336,8 +327,7 @@ Status RecordingReader::copies() {
         op.end_ns = row.integer(1);
         const Agent& to = agents_[row.integer(3)];
         op.gpu = to.gpu ? to.number : agents_[row.integer(4)].number;
-        const auto queue = queues_.find(row.integer_or(6, -1));
-        op.queue = queue == queues_.end() ? row.integer_or(6, -1) : queue->second;
+        op.queue = value_or(queues_, row.integer_or(6, -1), row.integer_or(6, -1));
         op.type = sink_.name(memory_op_type(string(row.integer(2))));
         Launch facts;
         facts.op_class = store::OpClass::kCopy;

@@ -16,8 +16,8 @@ using store::Database;
 
 Sure sniff(const Head& head) {
   if (!store::is_sqlite(head.bytes)) return Sure::kNo;
-  const auto has = [&](std::string_view word) { return head.bytes.find(word) != head.bytes.npos; };
-  return has("BeginNs") && (has("__section") || has("KernelName")) ? Sure::kCertain : Sure::kNo;
+  const bool is_ours = head.has("BeginNs") && (head.has("__section") || head.has("KernelName"));
+  return is_ours ? Sure::kCertain : Sure::kNo;
 }
 
 struct Call {

@@ -17,9 +17,8 @@ namespace {
 constexpr int64_t kMarkers = 0, kCopies = 1, kHip = 2, kHsa = 3, kOperations = 5;
 
 Sure sniff(const Head& head) {
-  const bool first_is_empty = head.bytes.find("\"traceEvents\":[{}") != head.bytes.npos;
-  const bool has_times = head.bytes.find("\"BeginNs\"") != head.bytes.npos ||
-                         head.bytes.find("\"KernelName\"") != head.bytes.npos;
+  const bool first_is_empty = head.has("\"traceEvents\":[{}");
+  const bool has_times = head.has("\"BeginNs\"") || head.has("\"KernelName\"");
   return first_is_empty && has_times ? Sure::kCertain : Sure::kNo;
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/numbered.h"
 #include "base/strings.h"
 #include "importers/importer.h"
 #include "importers/input/csv_table.h"
@@ -185,15 +186,13 @@ void SetReader::agent(CsvTable& table) {
   const std::string name = valid_utf8(
       table.text("Product_Name").empty() ? table.text("Name") : table.text("Product_Name"));
   const std::string vendor = valid_utf8(table.text("Vendor_Name"));
-  Device device;
-  device.gpu = table.integer_or("Node_Id", 0) - hosts_;
-  device.backend = "hip";
-  device.name = name;
-  device.vendor = vendor;
-  device.kind = "gpu";
-  device.compute_units = table.integer("Cu_Count");
-  device.memory_bytes = table.integer("Local_Mem_Size");
-  sink_.device(device);
+  sink_.device({.gpu = table.integer_or("Node_Id", 0) - hosts_,
+                .backend = "hip",
+                .name = name,
+                .vendor = vendor,
+                .kind = "gpu",
+                .memory_bytes = table.integer("Local_Mem_Size"),
+                .compute_units = table.integer("Cu_Count")});
 }
 
 void SetReader::api(CsvTable& table) {
@@ -245,12 +244,11 @@ void SetReader::launch(const CsvTable& table, const Op& op, std::string_view age
 
 void SetReader::finish() {
   std::vector<std::string> agents;
+  TextNumbering numbers(agents);
   std::vector<std::string> processes(calls_.processes().size());  // have no names here
   std::vector<TrackedOp> ops;
   for (const Waiting& one : waiting_) {
-    auto agent = std::find(agents.begin(), agents.end(), one.agent);
-    if (agent == agents.end()) agent = agents.insert(agents.end(), one.agent);
-    ops.push_back({static_cast<uint32_t>(agent - agents.begin()), one.correlation, one.start_ns});
+    ops.push_back({numbers.index(one.agent), one.correlation, one.start_ns});
   }
   const Launchers launchers = who_launched(calls_, ops, agents, processes);
   for (size_t i = 0; i < waiting_.size(); ++i) {
@@ -309,10 +307,9 @@ void SetReader::counter(CsvTable& table) {
   const int64_t dispatch = table.integer_or("Dispatch_Id", -1);
   if (op_of_dispatch_.count(dispatch) == 0) kernel(table);
   const auto op = op_of_dispatch_.find(dispatch);
-  double value = 0;
   const std::string text(table.text("Counter_Value"));
   char* end = nullptr;
-  value = std::strtod(text.c_str(), &end);
+  const double value = std::strtod(text.c_str(), &end);
   if (op == op_of_dispatch_.end() || text.empty() || *end != '\0') {
     tally_.skip("counter values without a number or a kernel", table.place());
     return;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "importers/importer.h"
 #include "importers/input/json_close.h"
 #include "importers/input/json_windows.h"
@@ -26,8 +27,7 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 
 Sure sniff(const Head& head) {
-  return head.bytes.find("\"rocprofiler-sdk-tool\"") != std::string_view::npos ? Sure::kCertain
-                                                                               : Sure::kNo;
+  return head.has("\"rocprofiler-sdk-tool\"") ? Sure::kCertain : Sure::kNo;
 }
 
 // The value at `path` ("dispatch_info/grid_size/x"), or `fallback`.
@@ -164,10 +164,7 @@ class ProcessReader {
   void start(element record, const Launch& launch, int64_t start_ns) {
     started_.push_back({launch, number(record, "correlation_id/internal"), start_ns});
   }
-  int64_t gpu(int64_t agent) const {
-    const auto at = gpus_.find(agent);
-    return at == gpus_.end() ? -1 : at->second;
-  }
+  int64_t gpu(int64_t agent) const { return value_or(gpus_, agent, -1); }
 
   // Kernels come before the calls that launched them.
   struct Started {
@@ -369,9 +366,8 @@ void ProcessReader::api(std::string_view table, element record) {
   row.domain = sink_.name(domain_of_kind(kind_word));
   std::string message;
   if (table == "marker_api") {
-    const auto at = messages_.find(correlation);
-    message = valid_utf8(at == messages_.end() ? words_.operation(kind, number(record, "operation"))
-                                               : at->second);
+    const std::string_view operation = words_.operation(kind, number(record, "operation"));
+    message = valid_utf8(value_or(messages_, correlation, operation));
     row.name = sink_.name("UserMarker");
     row.args = message;
   } else {
@@ -453,8 +449,7 @@ void ProcessReader::memory(element record) {
 void ProcessReader::counters(element record) {
   const int64_t dispatch = number(record, "dispatch_data/dispatch_info/dispatch_id");
   each(record, {"records"}, [&](element value) {
-    const auto name = counter_names_.find(number(value, "counter_id/handle"));
-    Value one{dispatch, name == counter_names_.end() ? 0 : name->second, 0};
+    Value one{dispatch, value_or(counter_names_, number(value, "counter_id/handle")), 0};
     if (value["value"].get(one.amount) != simdjson::SUCCESS) one.counter = 0;
     values_.push_back(one);
   });

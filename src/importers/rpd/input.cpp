@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "importers/rpd/tables.h"
 #include "store/reader.h"
 #include "store/scan.h"
@@ -90,15 +91,9 @@ class RpdInput {
   Status losses();
   Status rest();
 
-  Name name_of(int64_t id) const {
-    const auto found = texts_.find(id);
-    return found == texts_.end() ? 0 : found->second.name;
-  }
+  Name name_of(int64_t id) const { return value_or(texts_, id).name; }
   // 0 where the file does not say whose it is.
-  int64_t process_of(int64_t id) const {
-    const auto found = processes_.find(id);
-    return found == processes_.end() ? 0 : found->second;
-  }
+  int64_t process_of(int64_t id) const { return value_or(processes_, id); }
 
   store::Reader& reader_;
   store::Database& database_;
@@ -143,16 +138,13 @@ Status RpdInput::apis() {
       each("a.id, a.pid, a.tid, a.start_ns, a.end_ns, a.name_id, a.category_id, a.domain_id, "
            "u.string",
            "v_api a LEFT JOIN v_ustring u ON u.id = a.args_id", [&](const Row& row) {
-             Api api;
-             api.process = sink_.process(row.integer(1));
-             api.tid = row.integer(2);
-             api.start_ns = row.integer(3);
-             api.end_ns = row.integer(4);
-             api.name = name_of(row.integer(5));
-             api.category = row.is_null(6) ? 0 : name_of(row.integer(6));
-             api.domain = row.is_null(7) ? 0 : name_of(row.integer(7));
-             api.args = row.text(8);
-             apis_.add(row.integer(0), sink_.api(api));
+             const auto known_name = [&](int column) {
+               return row.is_null(column) ? 0 : name_of(row.integer(column));
+             };
+             apis_.add(row.integer(0),
+                       sink_.api({sink_.process(row.integer(1)), row.integer(2), row.integer(3),
+                                  row.integer(4), name_of(row.integer(5)), known_name(6),
+                                  known_name(7), row.text(8)}));
            }));
   apis_.finish();
   return ok_status();
@@ -163,16 +155,10 @@ Status RpdInput::ops() {
       each("o.id, o.gpu_id, o.queue_id, o.start_ns, o.end_ns, o.name_id, o.type_id, a.args, "
            "o.sequence_id",
            "v_op o LEFT JOIN v_op_args a ON a.op_id = o.id", [&](const Row& row) {
-             Op op;
-             op.gpu = row.integer(1);
-             op.queue = row.integer(2);
-             op.start_ns = row.integer(3);
-             op.end_ns = row.integer(4);
-             op.name = name_of(row.integer(5));
-             op.type = name_of(row.integer(6));
-             op.args = row.text(7);
-             op.sequence = row.integer_or(8, 0);
-             ops_.add(row.integer(0), sink_.op(op));
+             ops_.add(row.integer(0),
+                      sink_.op({row.integer(1), row.integer(2), row.integer(3), row.integer(4),
+                                name_of(row.integer(5)), name_of(row.integer(6)), row.text(7),
+                                row.integer_or(8, 0)}));
            }));
   ops_.finish();
   return ok_status();
@@ -208,8 +194,7 @@ Status RpdInput::launches() {
       "d.grid_z, d.group_x, d.group_y, d.group_z, d.group_segment_bytes, "
       "d.private_segment_bytes, d.status, o.name_id, o.type_id",
       "v_op o LEFT JOIN v_op_detail d ON d.op_id = o.id", [&](const Row& row) {
-        const auto linked = call_of.find(row.integer(0));
-        const int64_t call = linked != call_of.end() ? linked->second : row.integer_or(2, 0);
+        const int64_t call = value_or(call_of, row.integer(0), row.integer_or(2, 0));
         Launch launch;
         launch.op = ops_.at(row.integer(0));
         launch.api = apis_.at(call);

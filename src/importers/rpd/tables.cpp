@@ -1,5 +1,6 @@
 #include "importers/rpd/tables.h"
 
+#include "store/copy_rows.h"
 #include "store/scan.h"
 
 namespace sonde::importers {
@@ -23,12 +24,12 @@ Result<bool> RpdTables::carry(const std::string& name) {
   const Table* const table = sink_.table(name);
   if (table == nullptr) return false;
   // Files of earlier versions have fewer columns.
-  std::string columns;
+  std::vector<std::string> columns;
   std::vector<size_t> places;
   for (size_t i = 0; i < table->columns.size(); ++i) {
     SONDE_ASSIGN(const bool there, database_.has_column(name, table->columns[i].name));
     if (!there) continue;
-    columns += (columns.empty() ? "" : ", ") + store::quoted_name(table->columns[i].name);
+    columns.push_back(table->columns[i].name);
     places.push_back(i);
   }
   if (places.empty()) return true;
@@ -58,7 +59,7 @@ Result<bool> RpdTables::carry(const std::string& name) {
     sink_.row(*table, cells);
     return true;
   };
-  SONDE_TRY(store::scan(database_, columns, store::quoted_name(name), {},
+  SONDE_TRY(store::scan(database_, store::list_of(columns), store::quoted_name(name), {},
                         [&](const store::Row& row) { lost += take(row) ? 0 : 1; }));
   tally_.skip("rows of " + name + " that lack something", "", lost);
   SONDE_TRY(sink_.status());

@@ -1,7 +1,7 @@
 #include "importers/sink/store_tables.h"
 
 #include "base/strings.h"
-#include "store/each_row.h"
+#include "store/copy_rows.h"
 
 namespace sonde::importers {
 
@@ -33,20 +33,17 @@ Result<std::unique_ptr<StoreTables::Entry>> StoreTables::look_up(const std::stri
   columns.bind(1, name);
   auto entry = std::make_unique<Entry>();
   entry->table.name = name;
-  std::string names, places;
+  std::vector<std::string> names;
   SONDE_TRY(store::each_row(columns, [&](const store::Statement&) {
     Table::Column column{std::string(columns.text(0)), type_of(columns.text(1)),
                          std::string(columns.text(2)), columns.integer(3) != 0};
     entry->is_time.push_back(holds_time(column.name));
     entry->is_gpu.push_back(holds_gpu(column.name));
-    names += (names.empty() ? "" : ", ") + store::quoted_name(column.name);
-    places += places.empty() ? "?" : ", ?";
+    names.push_back(column.name);
     entry->table.columns.push_back(std::move(column));
   }));
   if (entry->table.columns.empty()) return std::unique_ptr<Entry>();
-  SONDE_ASSIGN(entry->insert,
-               database_->prepare("INSERT OR IGNORE INTO " + store::quoted_name(name) + " (" +
-                                  names + ") VALUES (" + places + ")"));
+  SONDE_ASSIGN(entry->insert, store::insert_into(*database_, name, names));
   return entry;
 }
 

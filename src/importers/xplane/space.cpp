@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "importers/input/proto_reader.h"
 
 namespace sonde::importers {
@@ -111,10 +112,7 @@ XEvent read_xevent(std::string_view message, std::string_view place, Tally& tall
 
 // 2 double, 3 unsigned, 4 signed, 5 text, 6 bytes, 7 the id of a name that is the text
 XStat read_xstat(std::string_view message, const XPlane& plane) {
-  const auto name_of = [&](int64_t id) {
-    const auto found = plane.stat_names.find(id);
-    return found == plane.stat_names.end() ? std::string_view() : found->second;
-  };
+  const auto name_of = [&](int64_t id) { return value_or(plane.stat_names, id); };
   XStat stat;
   ProtoReader reader(message);
   while (reader.next()) {

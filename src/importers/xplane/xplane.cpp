@@ -61,22 +61,17 @@ void take_axes(std::string_view text, int64_t (&axes)[3]) {
 
 // The stats of an event: as JSON, and those that say what an operation is.
 struct Stats {
-  std::string json, kernel, copy, fill;
+  std::string json, kernel;
+  std::optional<std::string> copy, fill;
   int64_t correlation = -1;
-  bool has_kernel = false, has_copy = false, has_fill = false;
 
   void add(const XStat& stat) {
     json += json.empty() ? "{" : ",";
     json += json_quote(stat.name) + ":" + (stat.quoted ? json_quote(stat.text) : stat.text);
     if (stat.text.empty() && !stat.quoted) json += "null";
-    const auto take = [&](std::string_view name, std::string& text, bool& has) {
-      if (stat.name != name) return;
-      text = stat.text;
-      has = true;
-    };
-    take("kernel_details", kernel, has_kernel);
-    take("memcpy_details", copy, has_copy);
-    take("memset_details", fill, has_fill);
+    if (stat.name == "kernel_details") kernel = stat.text;
+    if (stat.name == "memcpy_details") copy = stat.text;
+    if (stat.name == "memset_details") fill = stat.text;
     if (stat.name == "correlation_id") correlation = stat.number;
   }
 };
@@ -261,20 +256,20 @@ void SpaceReader::operation(const XPlane& plane, const XLine& line, const XEvent
   op.queue = std::max<int64_t>(number_at_end_of(line.name, kStreamPrefix), 0);
   op.args = stats.json;
   Launch launch;
-  launch.op_class = stats.has_copy   ? store::OpClass::kCopy
-                    : stats.has_fill ? store::OpClass::kFill
-                                     : store::OpClass::kKernel;
-  op.type = sink_.name(stats.has_copy   ? copy_type(line.name + " " + std::string(text))
-                       : stats.has_fill ? "FillBuffer"
-                                        : "KernelExecution");
+  launch.op_class = stats.copy   ? store::OpClass::kCopy
+                    : stats.fill ? store::OpClass::kFill
+                                 : store::OpClass::kKernel;
+  op.type = sink_.name(stats.copy   ? copy_type(line.name + " " + std::string(text))
+                       : stats.fill ? "FillBuffer"
+                                    : "KernelExecution");
   if (launch.op_class == store::OpClass::kKernel) op.name = name;
   launch.name = op.name;
   launch.op = sink_.op(op);
   launch.api = calls_.find(process_, stats.correlation, op.start_ns);
   launch.process = process_;
   const auto number = [](std::string_view value) { return parse_int(value).value_or(-1); };
-  if (stats.has_copy) launch.bytes = number(detail(stats.copy, "size"));
-  if (stats.has_fill) launch.bytes = number(detail(stats.fill, "size"));
+  if (stats.copy) launch.bytes = number(detail(*stats.copy, "size"));
+  if (stats.fill) launch.bytes = number(detail(*stats.fill, "size"));
   take_axes(detail(stats.kernel, "block"), launch.group);
   launch.group_segment_bytes = number(detail(stats.kernel, "group_mem"));
   launch.private_segment_bytes = number(detail(stats.kernel, "private_mem"));

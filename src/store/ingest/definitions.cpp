@@ -7,6 +7,7 @@
 #include "base/quoted.h"
 #include "base/redact.h"
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "store/ingest/state.h"
 
 namespace sonde::store {
@@ -70,8 +71,7 @@ void Ingest::Impl::define_device(Process& process, const wire::Record& record) {
 
 void Ingest::Impl::define_queue(Process& process, const wire::Record& record) {
   const auto& fields = record.as<wire::QueueRecord>();
-  const auto device = process.devices.find(fields.device);
-  const int64_t gpu = device != process.devices.end() ? device->second.gpu_id : 0;
+  const int64_t gpu = value_or(process.devices, fields.device).gpu_id;
   auto [known, fresh] = process.queues.try_emplace(record.header->id);
   if (!fresh && known->second.handle == fields.handle) return;
   if (fresh) {

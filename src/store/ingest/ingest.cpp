@@ -9,6 +9,7 @@
 
 #include "base/redact.h"
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "sonde/backend.h"
 #include "store/ingest/state.h"
 
@@ -340,8 +341,7 @@ void Ingest::Impl::diagnose(std::string_view source, std::string_view text) {
 }
 
 Ingest::Position Ingest::position(const std::string& chunk_name) const {
-  const auto found = impl_->positions.find(chunk_name);
-  return found != impl_->positions.end() ? found->second : Position{};
+  return value_or(impl_->positions, chunk_name);
 }
 
 void Ingest::set_position(const std::string& chunk_name, Position position) {

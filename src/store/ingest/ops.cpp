@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/value_or.h"
 #include "sonde/backend.h"
 #include "store/ingest/state.h"
 
@@ -88,8 +89,7 @@ void Ingest::Impl::use_call(Process& process, uint64_t correlation, int64_t api_
 void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_id) {
   const auto& record = waiting.record;
   if (waiting.op_id != 0) writer.api_op(api_id, waiting.op_id);
-  const auto found = process.queues.find(record.queue);
-  const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
+  const KnownQueue queue = value_or(process.queues, record.queue);
   const uint64_t stream = (record.flags & SONDE_OP_HAS_STREAM) != 0 ? record.stream : queue.handle;
   if (record.kind == SONDE_OP_KERNEL) {
     KernelApiRow row;
@@ -153,8 +153,7 @@ void Ingest::Impl::op(Process& process, KnownRing& ring, const wire::Record& rec
     ++drops[{"ops", why_without_times(fields, wire::kOpTypeNames[kind])}];
     return;
   }
-  const auto found = process.queues.find(fields.queue);
-  const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
+  const KnownQueue queue = value_or(process.queues, fields.queue);
   const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
   OpRow row;
   row.gpu_id = queue.gpu_id;

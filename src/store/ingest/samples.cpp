@@ -1,4 +1,5 @@
 // Samples: call stacks as a tree of frames that all processes of the file share.
+#include "base/value_or.h"
 #include "store/ingest/state.h"
 
 #include <algorithm>
@@ -107,9 +108,8 @@ int64_t Ingest::Impl::leaf_of(Process& process, const wire::Record& record) {
       path.push_back(python_frame(process, static_cast<uint32_t>(which >> 1), offset));
       continue;
     }
-    const auto module = process.modules.find(static_cast<uint32_t>(which >> 1));
-    path.push_back(native_frame(module != process.modules.end() ? module->second : 0,
-                                static_cast<int64_t>(offset)));
+    const int64_t module = value_or(process.modules, static_cast<uint32_t>(which >> 1));
+    path.push_back(native_frame(module, static_cast<int64_t>(offset)));
   }
   int64_t leaf = 0;
   for (size_t i = path.size(); i-- > 0;) leaf = stack(leaf, path[i]);
