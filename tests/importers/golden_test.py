@@ -5,16 +5,15 @@ from the JSON: by SQL on the imported .rpd, and by the commands on the JSON itse
     golden_test.py --sonde PATH [FILE]
 
 Traces and figures come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
-import contextlib
 import csv
 import io
 import pathlib
-import sqlite3
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from direct import unlike  # noqa: E402
 from golden import main  # noqa: E402
+from tool_case import sql  # noqa: E402
 
 TYPES = """CASE WHEN t.string = 'FillBuffer' THEN 'gpu_memset' WHEN t.string GLOB 'Copy*'
            THEN 'gpu_memcpy' ELSE 'kernel' END"""
@@ -62,17 +61,17 @@ def timeline(ops):
             "exposed_mem_ns": length(memory) - overlap(memory, work)}
 
 
-def check_events(check, database, golden):
+def check_events(check, golden):
     counts = {key.removeprefix("events "): int(value) for key, value in
-              database.execute("SELECT key, value FROM sonde_note WHERE key LIKE 'events %'")}
+              sql(check.path, "SELECT key, value FROM sonde_note WHERE key LIKE 'events %'")}
     counts = {key + "None" if key.endswith("/") else key: n for key, n in counts.items()}
     check.equal("events by phase and category", counts, golden["events_by_ph_cat"])
     check.equal("all events", sum(counts.values()), golden["events_total"])
 
 
-def check_slices(check, database, golden, ops):
-    rows = dict(((cat, (n, ns)) for cat, n, ns in database.execute(
-        """SELECT c.string, count(*), sum(a."end" - a.start) FROM rocpd_api a
+def check_slices(check, golden, ops):
+    rows = dict(((cat, (n, ns)) for cat, n, ns in sql(
+        check.path, """SELECT c.string, count(*), sum(a."end" - a.start) FROM rocpd_api a
            JOIN rocpd_string c ON c.id = a.category_id GROUP BY 1""")))
     for op in ops:
         n, ns = rows.get(op[1], (0, 0))
@@ -82,9 +81,9 @@ def check_slices(check, database, golden, ops):
                     (figures["count"], figures["dur_ns"]))
 
 
-def check_ops(check, database, golden):
-    ops = database.execute(OPS).fetchall()
-    check_slices(check, database, golden, ops)
+def check_ops(check, golden):
+    ops = sql(check.path, OPS)
+    check_slices(check, golden, ops)
     if not golden.get("by_name"):
         check.equal("operations", len(ops), 0)
         return
@@ -106,11 +105,11 @@ def check_ops(check, database, golden):
                     figures["busy_ns"])
 
 
-def check_launches(check, database, golden):
-    links = database.execute("""SELECT l.op_id, l.api_id, o.start - a.start, o.start - a."end"
+def check_launches(check, golden):
+    links = sql(check.path, """SELECT l.op_id, l.api_id, o.start - a.start, o.start - a."end"
         FROM rocpd_api_ops l JOIN rocpd_op o ON o.id = l.op_id
-        JOIN rocpd_api a ON a.id = l.api_id""").fetchall()
-    total = database.execute("SELECT count(*) FROM rocpd_op").fetchone()[0]
+        JOIN rocpd_api a ON a.id = l.api_id""")
+    total = sql(check.path, "SELECT count(*) FROM rocpd_op")[0][0]
     launch = golden["launch"]
     check.equal("operations with a call", len(links), launch["gpu_ops_with_runtime"])
     check.equal("operations without", total - len(links), launch["gpu_ops_without_runtime"])
@@ -119,7 +118,7 @@ def check_launches(check, database, golden):
     check.equal("delays from the end of calls", sum(link[3] for link in links),
                 launch["delay_from_call_end_sum_ns"])
     check.equal("operations in sonde_op_detail",
-                database.execute("SELECT count(*) FROM sonde_op_detail").fetchone()[0], total)
+                sql(check.path, "SELECT count(*) FROM sonde_op_detail")[0][0], total)
 
 
 def check_in_memory(check, golden):
@@ -135,9 +134,8 @@ def check_in_memory(check, golden):
 
 
 def compare(direct, imported, golden):
-    with contextlib.closing(sqlite3.connect(f"file:{imported.path}?mode=ro", uri=True)) as database:
-        for part in (check_events, check_ops, check_launches):
-            part(imported, database, golden)
+    for part in (check_events, check_ops, check_launches):
+        part(imported, golden)
     check_in_memory(direct, golden)
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from process_memory import anonymous_bytes  # noqa: E402
+from tool_case import sql  # noqa: E402
 
 SKIPPED = 77
 ROUND = 10  # events that the helper writes for one launch: 7 calls, 1 kernel, 2 ends of an arrow
@@ -45,7 +45,6 @@ def generate(helper, folder, size):
 
 
 def check(imported, rounds):
-    database = sqlite3.connect(f"file:{imported}?mode=ro", uri=True)
     kernel_ns = sum(6125 + i % 64 * 100 for i in range(rounds))
     expected = {
         "SELECT count(*) FROM rocpd_op": rounds,
@@ -56,10 +55,10 @@ def check(imported, rounds):
         "SELECT value FROM sonde_note WHERE key = 'baseTimeNanoseconds'": "1751410836000000000",
         "SELECT count(*) FROM sonde_diagnostic WHERE severity = 'warning'": 0,
     }
-    for sql, should in expected.items():
-        found = database.execute(sql).fetchone()[0]
+    for query, should in expected.items():
+        found = sql(imported, query)[0][0]
         if found != should:
-            sys.exit(f"{sql}: {found}, not {should}")
+            sys.exit(f"{query}: {found}, not {should}")
 
 
 def main():

@@ -10,13 +10,12 @@ cases are skipped by name."""
 import json
 import pathlib
 import shutil
-import sqlite3
 import sys
 from collections import Counter
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from rpd_fixture import nested  # noqa: E402
-from tool_case import SHARED, ToolCase, change, main  # noqa: E402
+from tool_case import SHARED, ToolCase, change, main, sql  # noqa: E402
 
 KINETO = SHARED / "data" / "kineto"
 NAMES = ['say "hi", twice', "a;b", "line\nbreak", "it's", "é漢字🙂", "x" * 10_000, "\\"]
@@ -84,14 +83,10 @@ def plain(value):
     return json.dumps(found, sort_keys=True) if found else ""
 
 
-def rows(path, sql):
-    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    tables = {name for name, in database.execute("SELECT name FROM sqlite_master")}
+def rows(path, query):
+    tables = {name for name, in sql(path, "SELECT name FROM sqlite_master")}
     ustring = "rocpd_ustring" if "rocpd_ustring" in tables else "rocpd_string"
-    found = Counter()
-    for row in database.execute(sql.format(ustring=ustring)):
-        found[tuple(map(plain, row))] += 1
-    return found
+    return Counter(tuple(map(plain, row)) for row in sql(path, query.format(ustring=ustring)))
 
 
 def extend(path):

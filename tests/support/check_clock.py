@@ -5,8 +5,9 @@ usage: check_clock.py READINGS TRACE.rpd [TOLERANCE_NS]
 Prints by how much the worst mark lies outside (0: none does); exit 1 beyond the tolerance (100 ns).
 """
 
-import sqlite3
 import sys
+
+from tool_case import sql
 
 
 def outside(before, start, after):
@@ -17,8 +18,7 @@ def outside(before, start, after):
 def main(readings_path, trace_path, tolerance=100):
     with open(readings_path, encoding="ascii") as file:
         readings = [tuple(map(int, line.split())) for line in file]
-    trace = sqlite3.connect(f"file:{trace_path}?mode=ro", uri=True)
-    starts = [row[0] for row in trace.execute("SELECT start FROM api WHERE args = 'now' ORDER BY id")]
+    starts = [start for start, in sql(trace_path, "SELECT start FROM api WHERE args = 'now' ORDER BY id")]
     if not readings or len(starts) != len(readings):
         print(f"{len(readings)} readings but {len(starts)} marks")
         return 1

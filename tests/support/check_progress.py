@@ -17,9 +17,10 @@ one a thread. Prints the facts as JSON; exit status 1 if something does not hold
 import collections
 import json
 import re
-import sqlite3
 import struct
 import sys
+
+from tool_case import sql
 
 QUERY = """
 SELECT s.string, a.id IN (SELECT api_id FROM sonde_unfinished)
@@ -50,13 +51,11 @@ def main(trace, progress_file, drops=False):
         data = file.read()
     progress = struct.unpack(f"{len(data) // 8}Q", data)
     finished, unfinished = collections.defaultdict(list), collections.defaultdict(list)
-    connection = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
-    for text, is_open in connection.execute(QUERY):
+    for text, is_open in sql(trace, QUERY):
         match = re.fullmatch(r"thread (\d+) range (\d+)", text)
         if match:
             (unfinished if is_open else finished)[int(match[1])].append(int(match[2]))
-    dropped = connection.execute("SELECT coalesce(sum(count), 0) FROM sonde_drop "
-                                 "WHERE source <> 'samples'").fetchone()[0]
+    dropped = sql(trace, "SELECT coalesce(sum(count), 0) FROM sonde_drop WHERE source <> 'samples'")[0][0]
     problems = []
     for index, done in enumerate(progress):
         problems += thread_problems(index, done, finished[index], unfinished[index], drops)

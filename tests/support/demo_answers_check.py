@@ -5,9 +5,10 @@ Whatever the interface, the two copies in, the kernel and the copy out are one c
 for the kernel, and the call that returned after it for both. The kernel's time is taken from the file with
 SQL, and compared with what the analyses make of it."""
 import json
-import sqlite3
 import subprocess
 import sys
+
+from tool_case import sql
 
 
 def main():
@@ -18,10 +19,10 @@ def main():
                               capture_output=True, check=True)
         return json.loads(made.stdout)
 
-    rows = sqlite3.connect(f"file:{trace}?mode=ro", uri=True).execute(
-        "SELECT o.start, o.end, t.string, a.start, a.end FROM rocpd_op o "
+    rows = sql(
+        trace, "SELECT o.start, o.end, t.string, a.start, a.end FROM rocpd_op o "
         "JOIN rocpd_string t ON t.id = o.opType_id LEFT JOIN rocpd_api_ops l ON l.op_id = o.id "
-        "LEFT JOIN rocpd_api a ON a.id = l.api_id ORDER BY o.start").fetchall()
+        "LEFT JOIN rocpd_api a ON a.id = l.api_id ORDER BY o.start")
     (kernel,) = (row for row in rows if row[2] == "KernelExecution")
     out = rows[-1]
     assert out[2] == "CopyDeviceToHost", out

@@ -15,8 +15,9 @@ One line per difference; exit 1 if there is any.
 """
 
 import json
-import sqlite3
 import sys
+
+from tool_case import sql
 
 # "defaults" is what TorchScript runs as it compiles, which is before the profiled part as well.
 SCOPES = ("step ", "profiled", "Optimizer.", "ProfilerStep#", "profiler::", "defaults")
@@ -28,9 +29,7 @@ def rows_of(path):
 
 
 def recorded(path):
-    trace = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    return dict(trace.execute("select apiName, count(*) from api where domain = 'torch' and category = 'cpu_op' "
-                              "group by 1"))
+    return dict(sql(path, "select apiName, count(*) from api where domain = 'torch' and category = 'cpu_op' group by 1"))
 
 
 def compare_averages(rows, path, left_out):
@@ -57,9 +56,8 @@ def compare_averages(rows, path, left_out):
 def averages_by_torch(path):
     from torch.autograd.profiler_util import EventList, FunctionEvent
 
-    trace = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    calls = trace.execute("select apiName, pid * 100000000 + tid, start, end from api "
-                          "where domain = 'torch' and category = 'cpu_op'")
+    calls = sql(path, "select apiName, pid * 100000000 + tid, start, end from api "
+                      "where domain = 'torch' and category = 'cpu_op'")
     # Nanoseconds for what torch takes as microseconds: they are only compared and added.
     events = EventList([FunctionEvent(number, name, thread, start, end, stack=[])
                         for number, (name, thread, start, end) in enumerate(calls)])

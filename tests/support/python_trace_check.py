@@ -6,13 +6,13 @@ CPython that is here; missing versions are named."""
 import collections
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cpu"))
 import python_test  # noqa: E402
+from tool_case import sql  # noqa: E402
 
 CALLS = """SELECT tid, start, end, a.string FROM rocpd_api
 JOIN rocpd_string a ON a.id = apiName_id JOIN rocpd_string d ON d.id = domain_id
@@ -30,8 +30,7 @@ def record(sonde, python, program, trace, which, *arguments):
 
 
 def calls_of(trace):
-    with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
-        return list(database.execute(CALLS))
+    return sql(trace, CALLS)
 
 
 def function(text):

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
+from tool_case import sql
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -155,9 +157,8 @@ def check_functions(sonde, file, expected):
     total, by_operation = collections.Counter(), collections.Counter()
     for row in json.loads(text)["stacks"]:
         total[row["frame"].partition("(")[0]] += row["total_ns"]
-    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as database:
-        for _, _, operation, ns in database.execute(OPERATIONS):
-            by_operation[operation] += ns
+    for _, _, operation, ns in sql(file, OPERATIONS):
+        by_operation[operation] += ns
     for function, operation in (pair.split("=") for pair in expected):
         assert by_operation[operation] > 0, f"no {operation}"
         assert total[function] == by_operation[operation], (

@@ -12,8 +12,9 @@ that are seen below autograd. One line per difference; exit 1 if there is any.
 
 import collections
 import json
-import sqlite3
 import sys
+
+from tool_case import sql
 
 # What Sonde's own start and end of the profiled part, and torch.profiler's, do not have in common.
 LEFT_OUT = ("ProfilerStep#", "profiler::_record_function")
@@ -29,8 +30,8 @@ def flat(dims):
 
 
 def of_trace(path):
-    trace = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    rows = trace.execute(
+    rows = sql(
+        path,
         "select o.apiName, o.args, o.category from api o join api p on p.args = 'profiled' "
         "and p.tid = o.tid and p.pid = o.pid and o.start >= p.start and o.end <= p.end "
         "where o.domain = 'torch' and o.category in ('cpu_op', 'user_annotation')")
