@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bit>
@@ -20,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "../programs/cpu_clock.h"
 #include "agent/functions_of.h"
 #include "sonde/backend.h"
 #include "sonde/sonde.h"
@@ -133,12 +133,7 @@ void print(const char* event, const Fields&... fields) {
   line.print();
 }
 
-uint64_t ticks() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec)) *
-         kTicksPerNs;
-}
+uint64_t ticks() { return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) * kTicksPerNs; }
 
 int recording() { return __atomic_load_n(&g_stopped, __ATOMIC_RELAXED) == 0; }
 

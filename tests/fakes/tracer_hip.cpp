@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "../programs/cpu_clock.h"
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
@@ -77,15 +78,9 @@ struct Told {
   Tail tail = {};
 };
 
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 void finish(uint32_t op, uint32_t kind, uint64_t correlation, const void* name_or_bytes) {
   if (tracer == nullptr || tracer(kDomainOps, op, nullptr) != 0) return;
-  const uint64_t end_ns = now_ns();
+  const auto end_ns = static_cast<uint64_t>(clock_ns(CLOCK_BOOTTIME));
   Op record = {kDomainOps, kind,      op, 0,     correlation,  end_ns - 1000,
                end_ns,     0 /*GPU*/, 0,  0x900, name_or_bytes};
   tracer(kDomainOps, op, &record);

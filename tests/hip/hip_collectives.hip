@@ -4,7 +4,6 @@
 //   hip_collectives RANKS SECONDS [AWAY]
 // The rank AWAY does not come to the all-reduce of the fourth round.
 #include <hip/hip_runtime.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +12,8 @@
 #include <cstdlib>
 #include <thread>
 #include <vector>
+
+#include "../programs/cpu_clock.h"
 
 struct Communicator;
 extern "C" {
@@ -38,11 +39,7 @@ constexpr int kUint8 = 1, kSum = 0, kKernels = 3;
 std::atomic<long> wrong, rounds;
 std::atomic<long> last_round{1L << 60};
 
-double now_s() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+double now_s() { return static_cast<double>(clock_ns(CLOCK_MONOTONIC)) * 1e-9; }
 
 uint8_t value_of(int rank, long round) { return static_cast<uint8_t>(rank * 31 + round); }
 

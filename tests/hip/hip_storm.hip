@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "../programs/cpu_clock.h"
 #include "check_call.h"
 
 __global__ void nothing() {}
@@ -36,11 +36,7 @@ namespace {
 std::atomic<bool> released;
 hipStream_t stream;
 
-double now_ns(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * 1e9 + now.tv_nsec;
-}
+double now_ns(clockid_t clock) { return static_cast<double>(clock_ns(clock)); }
 
 struct Times {
   double cpu_ns = 0, wall_ns = 0;

@@ -12,8 +12,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cpu_clock.h"
 
 enum { kTimeoutMs = 200 };
 
@@ -63,11 +64,7 @@ static const struct {
               {"sigtimedwait", for_signals}, {"recv", for_data},
               {"recvmsg", for_a_message},    {"read", for_data_by_read}};
 
-static double now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
+static double now_ms(void) { return (double)clock_ns(CLOCK_MONOTONIC) / 1e6; }
 
 __attribute__((noinline, noclone)) double busy_between_waits(void) {
   double sum = 0;

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "cpu_clock.h"
 
 #define BURN_NOINLINE __attribute__((noinline, noclone))
 
@@ -37,27 +38,20 @@ namespace {
 
 Burn g_burn[3] = {burn_sixty, burn_thirty, burn_ten};
 int g_ms = 0;
-uint64_t g_spent[3];
-
-uint64_t clock_ns(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-uint64_t cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+int64_t g_spent[3];
 
 // Each slice is split again, so that no share depends on where the time ends. Slices are 5 to 15 ms
 // long, so that no clock of a fixed period can stay in step with them.
 BURN_NOINLINE void* work(void*) {
-  const uint64_t end = cpu_ns() + static_cast<uint64_t>(g_ms) * 1000000;
-  static const uint64_t kShares[3] = {600, 300, 100};
-  uint64_t spent[3] = {}, random = end;
+  const int64_t end = cpu_ns() + int64_t{g_ms} * 1000000;
+  static const int64_t kShares[3] = {600, 300, 100};
+  int64_t spent[3] = {};
+  uint64_t random = static_cast<uint64_t>(end);
   while (cpu_ns() < end) {
     random = random * 6364136223846793005 + 1442695040888963407;
-    const uint64_t scale = 5000 + (random >> 33) % 10000;
+    const int64_t scale = 5000 + static_cast<int64_t>((random >> 33) % 10000);
     for (int k = 0; k < 3; ++k) {
-      const uint64_t begin = cpu_ns(), until = begin + kShares[k] * scale;
+      const int64_t begin = cpu_ns(), until = begin + kShares[k] * scale;
       while (cpu_ns() < until) g_burn[k](20000);
       spent[k] += cpu_ns() - begin;
     }
@@ -85,14 +79,13 @@ int main(int argc, char** argv) {
     fprintf(stderr, "cpu_split: cannot load %s\n", argv[3]);
     return 2;
   }
-  const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+  const int64_t begin = clock_ns(CLOCK_MONOTONIC);
   pthread_t started[64];
   for (int i = 0; i < threads && i < 64; ++i) pthread_create(&started[i], nullptr, work, nullptr);
   for (int i = 0; i < threads && i < 64; ++i) pthread_join(started[i], nullptr);
   if (threads == 0) work(nullptr);
-  printf("{\"sixty\": %llu, \"thirty\": %llu, \"ten\": %llu, \"threads\": %d, \"wall\": %llu}\n",
-         static_cast<unsigned long long>(g_spent[0]), static_cast<unsigned long long>(g_spent[1]),
-         static_cast<unsigned long long>(g_spent[2]), threads == 0 ? 1 : threads,
-         static_cast<unsigned long long>(clock_ns(CLOCK_MONOTONIC) - begin));
+  printf("{\"sixty\": %ld, \"thirty\": %ld, \"ten\": %ld, \"threads\": %d, \"wall\": %ld}\n",
+         g_spent[0], g_spent[1], g_spent[2], threads == 0 ? 1 : threads,
+         clock_ns(CLOCK_MONOTONIC) - begin);
   return 0;
 }

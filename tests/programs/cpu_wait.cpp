@@ -6,8 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cpu_clock.h"
 
 #define APART __attribute__((noinline, noclone))
 
@@ -18,11 +19,7 @@ pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 int g_pipe[2];
 int g_ms = 1000;
 
-int64_t wall_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000000000 + now.tv_nsec;
-}
+int64_t wall_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
 __attribute__((always_inline)) inline void pause_ms(int ms) {
   const timespec time = {ms / 1000, ms % 1000 * 1000000};

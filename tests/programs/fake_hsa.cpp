@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <string>
 #include <vector>
 
+#include "cpu_clock.h"
 #include "fake_runtime.h"
 
 namespace {
@@ -73,11 +73,7 @@ int users;
 Queue* writing;
 std::vector<void (*)()> unloads;
 
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t now_ns() { return static_cast<uint64_t>(clock_ns(CLOCK_BOOTTIME)); }
 Signal* at(uint64_t handle) { return reinterpret_cast<Signal*>(handle); }
 
 int succeed() { return users > 0 ? 0 : kNotInitialised; }

@@ -8,17 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "cpu_clock.h"
 #include "sonde/sonde.h"
-
-namespace {
-
-int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   const long count = argc > 2 ? std::strtol(argv[2], nullptr, 10) : 3000;
@@ -29,9 +20,9 @@ int main(int argc, char** argv) {
   std::vector<Moment> moments(static_cast<size_t>(count));
   const timespec pause = {0, 1'000'000};
   for (auto& moment : moments) {
-    moment.before = now_ns();
+    moment.before = clock_ns(CLOCK_MONOTONIC);
     sonde_mark("now");
-    moment.after = now_ns();
+    moment.after = clock_ns(CLOCK_MONOTONIC);
     nanosleep(&pause, nullptr);
   }
   std::FILE* file = std::fopen(argv[1], "w");

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cpu_clock.h"
 
 enum { kSuspend, kPoll, kSelect, kEpoll, kEpoll2, kWays };
 static const char* const names[] = {"sigsuspend", "ppoll", "pselect", "epoll_pwait",
@@ -42,13 +43,8 @@ static int wait_in(int way, const struct timespec* most) {
 
 /* CPU time, in which a sample falls due. */
 static void work(void) {
-  struct timespec now;
-  do {
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  } while (now.tv_nsec / 100000000 % 2 == 0);
-  do {
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  } while (now.tv_nsec / 100000000 % 2 == 1);
+  while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 100000000 % 2 == 0) continue;
+  while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 100000000 % 2 == 1) continue;
 }
 
 static void* wait_for_ever(void* way) {

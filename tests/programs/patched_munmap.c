@@ -7,16 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
+
+#include "cpu_clock.h"
 
 static const char* const kNames[] = {"mmap", "munmap", "madvise"};
 enum { kCount = 3, kPage = 4096 };
-
-static double cpu_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 int main(void) {
   const unsigned char loop[2] = {0xeb, 0xfe};
@@ -29,9 +24,9 @@ int main(void) {
     if (mprotect(page, 2 * kPage, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return 3;
     memcpy(before[i], places[i], 2);
   }
-  const double until = cpu_seconds() + 1.5;
+  const int64_t until = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + 1500000000;
   for (int i = 0; i < kCount; i++) memcpy(places[i], loop, 2);
-  while (cpu_seconds() < until) {
+  while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < until) {
   }
   for (int i = 0; i < kCount; i++) memcpy(places[i], before[i], 2);
   puts("unpatched");

@@ -18,31 +18,27 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cpu_clock.h"
 
 enum { kSetDispatch = 59, kStack = 4096 };
 
 /* Reads the clock without a system call. */
 static void spin(double seconds) {
-  struct timespec begin, now;
+  const int64_t begin = clock_ns(CLOCK_MONOTONIC);
   volatile unsigned sum = 0;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
   do {
     for (unsigned i = 0; i < 100000; ++i) sum += i;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 <
-           seconds);
+  } while ((double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9 < seconds);
 }
 
 /* The same by CPU time, of which the samples are. */
 static void work(double seconds) {
-  struct timespec now;
   volatile unsigned sum = 0;
   do {
     for (unsigned i = 0; i < 100000; ++i) sum += i;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  } while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < seconds);
+  } while ((double)cpu_ns() / 1e9 < seconds);
 }
 
 static volatile char selector;
@@ -167,12 +163,10 @@ static int blocked(void) {
 static int blocked_at_exit(void) {
   const pthread_t thread = start_blocked(work_for_ever);
   clockid_t clock;
-  struct timespec used;
   pthread_getcpuclockid(thread, &clock);
   do {
     usleep(10000);
-    clock_gettime(clock, &used);
-  } while (used.tv_sec == 0 && used.tv_nsec < 500000000);
+  } while (clock_ns(clock) < 500000000);
   return 0;
 }
 
