@@ -24,13 +24,6 @@ static void expect(int right) {
   if (!right) __atomic_fetch_add(&g_wrong, 1, __ATOMIC_RELAXED);
 }
 
-static cl_command_queue make_queue(void) {
-  cl_int code;
-  cl_command_queue queue = clCreateCommandQueue(g_context, g_device, 0, &code);
-  CHECK_CODE(code, "clCreateCommandQueue");
-  return queue;
-}
-
 static void step(cl_command_queue queue, cl_kernel kernel, cl_mem buffer, int by, int* sum) {
   const size_t size = kItems;
   int host[kItems];
@@ -56,15 +49,14 @@ static void* work(void* new_queues) {
   cl_mem buffer = clCreateBuffer(g_context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof zeros,
                                  (void*)zeros, &code);
   CHECK_CODE(code, "clCreateBuffer");
-  cl_kernel kernel = clCreateKernel(g_program, "add", &code);
-  CHECK_CODE(code, "clCreateKernel");
+  cl_kernel kernel = make_kernel(g_program, "add");
   CHECK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
-  cl_command_queue queue = make_queue();
+  cl_command_queue queue = make_queue(g_context, g_device);
   for (int i = 1; !g_end; ++i) {
     step(queue, kernel, buffer, i % 100, &sum);
     if (new_queues != NULL && i % kStepsOfAQueue == 0) {
       CHECK(clReleaseCommandQueue(queue));
-      queue = make_queue();
+      queue = make_queue(g_context, g_device);
     }
     if (i == 2) __atomic_fetch_add(&g_at_work, 1, __ATOMIC_RELEASE);
     usleep(2000);
@@ -76,11 +68,9 @@ static void* work(void* new_queues) {
 }
 
 int main(void) {
-  cl_int code;
   pthread_t threads[2];
   g_device = first_device();
-  g_context = clCreateContext(NULL, 1, &g_device, NULL, NULL, &code);
-  CHECK_CODE(code, "clCreateContext");
+  g_context = make_context(g_device);
   g_program = build(g_context, g_device, kSource);
   pthread_create(&threads[0], NULL, work, NULL);
   pthread_create(&threads[1], NULL, work, &threads);

@@ -4,15 +4,11 @@
 
 int main(int argc, char** argv) {
   const int copies = argc > 1 ? atoi(argv[1]) : 1;
-  cl_int code;
   cl_device_id device = first_device();
-  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-  CHECK_CODE(code, "clCreateContext");
-  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-  CHECK_CODE(code, "clCreateCommandQueue");
+  cl_context context = make_context(device);
+  cl_command_queue queue = make_queue(context, device);
   char data[4096] = {0};
-  cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof data, NULL, &code);
-  CHECK_CODE(code, "clCreateBuffer");
+  cl_mem buffer = make_buffer(context, sizeof data);
   for (int i = 0; i < copies; ++i) {
     CHECK(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof data, data, 0, NULL, NULL));
   }

@@ -36,6 +36,34 @@ static inline cl_device_id first_device(void) {
   return device;
 }
 
+static inline cl_context make_context(cl_device_id device) {
+  cl_int code;
+  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+  CHECK_CODE(code, "clCreateContext");
+  return context;
+}
+
+static inline cl_command_queue make_queue(cl_context context, cl_device_id device) {
+  cl_int code;
+  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+  CHECK_CODE(code, "clCreateCommandQueue");
+  return queue;
+}
+
+static inline cl_mem make_buffer(cl_context context, size_t bytes) {
+  cl_int code;
+  cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+  CHECK_CODE(code, "clCreateBuffer");
+  return buffer;
+}
+
+static inline cl_kernel make_kernel(cl_program program, const char* name) {
+  cl_int code;
+  cl_kernel kernel = clCreateKernel(program, name, &code);
+  CHECK_CODE(code, name);
+  return kernel;
+}
+
 static inline cl_program build(cl_context context, cl_device_id device, const char* source) {
   cl_int code;
   cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &code);

@@ -6,10 +6,9 @@ int main(void) {
   cl_int code, status = 0;
   const int pattern = 1;
   cl_device_id device = first_device();
-  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-  CHECK_CODE(code, "clCreateContext");
-  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-  cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &code);
+  cl_context context = make_context(device);
+  cl_command_queue queue = make_queue(context, device);
+  cl_mem buffer = make_buffer(context, 64);
   cl_event gate = clCreateUserEvent(context, &code), event;
   CHECK(clEnqueueFillBuffer(queue, buffer, &pattern, sizeof pattern, 0, 64, 1, &gate, &event));
   CHECK(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES));

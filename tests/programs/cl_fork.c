@@ -21,13 +21,11 @@ struct Work {
 
 static struct Work make_work(void) {
   struct Work work;
-  cl_int code;
   cl_device_id device = first_device();
-  work.context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-  CHECK_CODE(code, "clCreateContext");
-  work.queue = clCreateCommandQueue(work.context, device, 0, &code);
-  work.kernel = clCreateKernel(build(work.context, device, kSource), "forked", &code);
-  work.buffer = clCreateBuffer(work.context, CL_MEM_READ_WRITE, 64, NULL, &code);
+  work.context = make_context(device);
+  work.queue = make_queue(work.context, device);
+  work.kernel = make_kernel(build(work.context, device, kSource), "forked");
+  work.buffer = make_buffer(work.context, 64);
   CHECK(clSetKernelArg(work.kernel, 0, sizeof work.buffer, &work.buffer));
   return work;
 }

@@ -1,31 +1,24 @@
 // needs: opencl opencl_headers
 // Measures what a call costs the program, to be compared with and without a tracer.
 //   cl_overhead [N]   N enqueues and 100 N cheap calls; prints ns per call, the best of five rounds
-#include <time.h>
-
 #include "cl_common.h"
+#include "cpu_clock.h"
 
 static const char* const kSource = "__kernel void nothing(__global int* d) {}";
 
-static double now_ns(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
+static double now_ns(clockid_t clock) { return (double)clock_ns(clock); }
 
 int main(int argc, char** argv) {
   const int count = argc > 1 ? atoi(argv[1]) : 2000;
   const size_t one = 1;
-  cl_int code;
   cl_uint units;
   double cheap = 1e18, enqueue = 1e18, wall = 1e18, blocking = 1e18;
   char byte[64] = {0};
   cl_device_id device = first_device();
-  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-  CHECK_CODE(code, "clCreateContext");
-  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-  cl_kernel kernel = clCreateKernel(build(context, device, kSource), "nothing", &code);
-  cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof byte, NULL, &code);
+  cl_context context = make_context(device);
+  cl_command_queue queue = make_queue(context, device);
+  cl_kernel kernel = make_kernel(build(context, device, kSource), "nothing");
+  cl_mem buffer = make_buffer(context, sizeof byte);
   CHECK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
   for (int round = 0; round < 5; ++round) {
     double begin = now_ns(CLOCK_MONOTONIC);

@@ -42,16 +42,12 @@ KEEP int launches_few(cl_command_queue queue, cl_kernel kernel) {
 
 KEEP void* work(void* argument) {
   const struct work* work = argument;
-  cl_int code;
-  cl_command_queue queue = clCreateCommandQueue(work->context, work->device, 0, &code);
-  CHECK_CODE(code, "clCreateCommandQueue");
-  cl_mem buffer = clCreateBuffer(work->context, CL_MEM_READ_WRITE, kItems * 4, NULL, &code);
-  CHECK_CODE(code, "clCreateBuffer");
+  cl_command_queue queue = make_queue(work->context, work->device);
+  cl_mem buffer = make_buffer(work->context, kItems * 4);
   const char* names[3] = {"many", "some", "few"};
   cl_kernel kernels[3];
   for (int i = 0; i < 3; ++i) {
-    kernels[i] = clCreateKernel(work->program, names[i], &code);
-    CHECK_CODE(code, "clCreateKernel");
+    kernels[i] = make_kernel(work->program, names[i]);
     CHECK(clSetKernelArg(kernels[i], 0, sizeof buffer, &buffer));
   }
   const int zero = 0;
@@ -74,9 +70,7 @@ KEEP void* work(void* argument) {
 
 static void in_threads(int rounds) {
   struct work shared = {.device = first_device(), .rounds = rounds};
-  cl_int code;
-  shared.context = clCreateContext(NULL, 1, &shared.device, NULL, NULL, &code);
-  CHECK_CODE(code, "clCreateContext");
+  shared.context = make_context(shared.device);
   shared.program = build(shared.context, shared.device,
                          "__kernel void many(__global int* d) { d[get_global_id(0)] += 1; }"
                          "__kernel void some(__global int* d) { d[get_global_id(0)] += 2; }"

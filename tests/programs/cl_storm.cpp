@@ -99,14 +99,12 @@ Stage make_stage(const Worker& worker) {
   const Machine& machine = *worker.machine;
   cl_context context = worker.context.context;
   cl_int code;
-  stage.add = clCreateKernel(worker.context.program, "storm_add", &code);
-  CHECK_CODE(code, "clCreateKernel");
-  stage.tile = clCreateKernel(worker.context.program, "storm_tile", &code);
-  stage.one = clCreateKernel(worker.context.program, "storm_one", &code);
+  stage.add = make_kernel(worker.context.program, "storm_add");
+  stage.tile = make_kernel(worker.context.program, "storm_tile");
+  stage.one = make_kernel(worker.context.program, "storm_one");
   stage.host.resize(kBytes);
-  stage.a = clCreateBuffer(context, CL_MEM_READ_WRITE, kBytes, nullptr, &code);
-  stage.b = clCreateBuffer(context, CL_MEM_READ_WRITE, kBytes, nullptr, &code);
-  CHECK_CODE(code, "clCreateBuffer");
+  stage.a = make_buffer(context, kBytes);
+  stage.b = make_buffer(context, kBytes);
   const cl_int value = 1;
   CHECK(clSetKernelArg(stage.add, 0, sizeof(cl_mem), &stage.a));
   CHECK(clSetKernelArg(stage.add, 1, sizeof value, &value));
@@ -404,9 +402,7 @@ int main(int argc, char** argv) {
   machine.svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
   machine.native = (execution & CL_EXEC_NATIVE_KERNEL) != 0;
   for (int i = 0; i < machine.options.contexts; ++i) {
-    cl_int code;
-    cl_context context = clCreateContext(nullptr, 1, &machine.device, nullptr, nullptr, &code);
-    CHECK_CODE(code, "clCreateContext");
+    cl_context context = make_context(machine.device);
     machine.contexts.push_back({context, build(context, machine.device, kSource)});
   }
   std::vector<Worker> workers(static_cast<size_t>(machine.options.threads));

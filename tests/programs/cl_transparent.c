@@ -212,11 +212,10 @@ static void CL_CALLBACK gone(cl_mem object, void* data) {
 int main(void) {
   cl_int code;
   device = first_device();
-  context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-  CHECK_CODE(code, "clCreateContext");
+  context = make_context(device);
   program = build(context, device, kSource);
-  kernel = clCreateKernel(program, "see", &code);
-  buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 256, NULL, &code);
+  kernel = make_kernel(program, "see");
+  buffer = make_buffer(context, 256);
   CHECK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
 
   const cl_queue_properties none[] = {0};
@@ -236,7 +235,7 @@ int main(void) {
   use_queue("list profiled", clCreateCommandQueueWithProperties(context, device, profiled, &code));
 
   int destroyed = 0;
-  cl_mem other = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &code);
+  cl_mem other = make_buffer(context, 64);
   CHECK(clSetMemObjectDestructorCallback(other, gone, &destroyed));
   CHECK(clReleaseMemObject(other));
   for (int i = 0; i < 200 && !*(volatile int*)&destroyed; ++i) pause_ms(5);

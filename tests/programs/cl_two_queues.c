@@ -13,23 +13,18 @@ static const char kSource[] =
     "kernel void second(global uint* out) { out[get_global_id(0)] = 2; }";
 
 int main(void) {
-  cl_int code;
   cl_device_id device = first_device();
-  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-  CHECK_CODE(code, "clCreateContext");
+  cl_context context = make_context(device);
   cl_program program = build(context, device, kSource);
   const char* names[3] = {"first", "beside", "second"};
   cl_kernel kernels[3];
   cl_command_queue queues[3];
   const cl_uint no_steps = 0, steps = 1000000, items = kItems;
   for (int i = 0; i < 3; ++i) {
-    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, items * 4, NULL, &code);
-    CHECK_CODE(code, "clCreateBuffer");
-    kernels[i] = clCreateKernel(program, names[i], &code);
-    CHECK_CODE(code, names[i]);
+    cl_mem buffer = make_buffer(context, items * 4);
+    kernels[i] = make_kernel(program, names[i]);
     CHECK(clSetKernelArg(kernels[i], 0, sizeof buffer, &buffer));
-    queues[i] = clCreateCommandQueue(context, device, 0, &code);
-    CHECK_CODE(code, "clCreateCommandQueue");
+    queues[i] = make_queue(context, device);
   }
   const size_t size = kItems;
   CHECK(clSetKernelArg(kernels[0], 1, sizeof no_steps, &no_steps));
