@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/numbered.h"
 #include "base/strings.h"
 #include "export/events/events.h"
 #include "export/events/lanes.h"
@@ -150,10 +151,7 @@ class Otf2Writer {
 };
 
 OTF2_StringRef Otf2Writer::string(std::string_view text) {
-  const auto [at, added] =
-      string_ids_.try_emplace(valid_utf8(text), static_cast<OTF2_StringRef>(strings_.size()));
-  if (added) strings_.push_back(at->first);
-  return at->second;
+  return numbered(string_ids_, strings_, valid_utf8(text));
 }
 
 OTF2_RegionRef Otf2Writer::region(std::string_view name, OTF2_RegionRole role,
@@ -206,9 +204,7 @@ void Otf2Writer::groups() {
 }
 
 void Otf2Writer::threads() {
-  const auto thread_of = [](const Api& api) { return api.thread; };
-  const Layout layout = lay_out(events_.apis, events_.api_count(), events_.threads.size(),
-                                Nesting::kAllowed, thread_of);
+  const Layout layout = lay_out_calls(events_);
   for (const Lane& each : layout.lanes) {
     const Thread& thread = events_.threads[each.track];
     lane(each, layout, events_.apis,
@@ -218,9 +214,7 @@ void Otf2Writer::threads() {
 }
 
 void Otf2Writer::queues() {
-  const auto queue_of = [](const Op& op) { return op.queue; };
-  const Layout layout =
-      lay_out(events_.ops, events_.ops.size(), events_.queues.size(), Nesting::kNever, queue_of);
+  const Layout layout = lay_out_ops(events_);
   for (const Lane& each : layout.lanes) {
     const Queue& queue = events_.queues[each.track];
     lane(each, layout, events_.ops,

@@ -68,9 +68,7 @@ bool ChromeWriter::is_instant(const Api& api) const {
 
 void ChromeWriter::apis() {
   if (imported()) correlations_.resize(events_.api_count());
-  const auto thread_of = [](const Api& api) { return api.thread; };
-  const Layout layout = lay_out(events_.apis, events_.api_count(), events_.threads.size(),
-                                Nesting::kAllowed, thread_of);
+  const Layout layout = lay_out_calls(events_);
   for (const Lane& lane : layout.lanes) api_lane(lane, layout);
 }
 

@@ -40,9 +40,7 @@ std::string shape_text(const Shape& shape) {
 
 void ChromeWriter::ops() {
   for (const Shape& shape : events_.shapes) shapes_.push_back(shape_text(shape));
-  const auto queue_of = [](const Op& op) { return op.queue; };
-  const Layout layout =
-      lay_out(events_.ops, events_.ops.size(), events_.queues.size(), Nesting::kNever, queue_of);
+  const Layout layout = lay_out_ops(events_);
   for (const Lane& lane : layout.lanes) op_lane(lane, layout);
 }
 

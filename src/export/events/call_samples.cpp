@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "store/scan.h"
 
 namespace sonde::exporting {
@@ -29,10 +30,8 @@ class SampleLoader {
     }));
     SONDE_TRY(store::scan(database_, "process_id, tid, time_ns, stack_id, cpu_ns", "sonde_sample",
                           {}, [&](const store::Row& row) { add(row, false); }));
-    SONDE_ASSIGN(const bool has_blocked, database_.has_table("sonde_blocked"));
-    if (!has_blocked) return ok_status();
-    return store::scan(database_, "process_id, tid, time_ns, stack_id, wall_ns", "sonde_blocked",
-                       {}, [&](const store::Row& row) { add(row, true); });
+    return store::scan_of(database_, "sonde_blocked", "process_id, tid, time_ns, stack_id, wall_ns",
+                          "sonde_blocked", [&](const store::Row& row) { add(row, true); });
   }
 
  private:
@@ -71,8 +70,7 @@ class SampleLoader {
     std::unordered_map<uint32_t, uint32_t> depth;
     return store::scan(database_, "id, parent_id, frame_id", "sonde_stack ORDER BY id", {},
                        [&](const store::Row& row) {
-                         const auto parent = stacks_.find(row.integer_or(1, 0));
-                         uint32_t stack = parent == stacks_.end() ? kNone : parent->second;
+                         uint32_t stack = value_or(stacks_, row.integer_or(1, 0), kNone);
                          uint32_t level = stack == kNone ? 0 : depth[stack];
                          if (level > kDeepest) return;
                          std::vector<uint32_t> inlined;

@@ -21,10 +21,7 @@ constexpr Known kKnown[] = {
 
 CounterUnit counter_unit(std::string_view counter) {
   for (const Known& known : kKnown) {
-    if (counter.size() >= known.end.size() &&
-        counter.substr(counter.size() - known.end.size()) == known.end) {
-      return known.unit;
-    }
+    if (counter.ends_with(known.end)) return known.unit;
   }
   return counter.find(" psi_") == counter.npos ? CounterUnit{} : CounterUnit{0, "%"};
 }

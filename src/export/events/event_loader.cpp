@@ -235,22 +235,21 @@ Status EventLoader::load_devices() {
 }
 
 Status EventLoader::load_counters() {
-  SONDE_TRY(store::scan(database_, "pid, time_ns, name, value, tid", "v_counter", {},
-                        [&](const store::Row& row) {
-                          const int64_t time_ns = row.integer(1);
-                          if (time_ns < options_.from_ns || time_ns >= options_.to_ns) return;
-                          const double value = row.real(3);
-                          if (!is_time(time_ns) || row.is_null(3) || !std::isfinite(value)) {
-                            ++events_.skipped;
-                            return;
-                          }
-                          const auto [series, added] =
-                              series_numbers_.number({row.integer(0), std::string(row.text(2))});
-                          if (added)
-                            events_.series.push_back({row.integer(0), std::string(row.text(2))});
-                          events_.samples.push_back({time_ns, value, series, row.integer_or(4, 0)});
-                        }));
-  return ok_status();
+  return store::scan(database_, "pid, time_ns, name, value, tid", "v_counter", {},
+                     [&](const store::Row& row) {
+                       const int64_t time_ns = row.integer(1);
+                       if (time_ns < options_.from_ns || time_ns >= options_.to_ns) return;
+                       const double value = row.real(3);
+                       if (!is_time(time_ns) || row.is_null(3) || !std::isfinite(value)) {
+                         ++events_.skipped;
+                         return;
+                       }
+                       const auto [series, added] =
+                           series_numbers_.number({row.integer(0), std::string(row.text(2))});
+                       if (added)
+                         events_.series.push_back({row.integer(0), std::string(row.text(2))});
+                       events_.samples.push_back({time_ns, value, series, row.integer_or(4, 0)});
+                     });
 }
 
 Status EventLoader::load_monitors() {

@@ -142,11 +142,9 @@ Status EventLoader::load_channels() {
 
 // Figures of one kernel on one GPU on which processes disagree are unknown.
 Status EventLoader::load_kernel_codes() {
-  SONDE_ASSIGN(const bool any, database_.has_table("sonde_kernel_code"));
-  if (!any) return ok_status();
-  SONDE_TRY(store::scan(
-      database_, "gpu_id, name, vgprs, accumulation_vgprs, sgprs",
-      "(SELECT * FROM sonde_kernel_code ORDER BY gpu_id, name)", {}, [&](const store::Row& row) {
+  return store::scan_of(
+      database_, "sonde_kernel_code", "gpu_id, name, vgprs, accumulation_vgprs, sgprs",
+      "(SELECT * FROM sonde_kernel_code ORDER BY gpu_id, name)", [&](const store::Row& row) {
         KernelCode code{row.integer_or(0, -1), std::string(row.text(1)), row.integer_or(2, -1),
                         row.integer_or(3, -1), row.integer_or(4, -1)};
         auto& codes = events_.kernel_codes;
@@ -157,8 +155,7 @@ Status EventLoader::load_kernel_codes() {
                    codes.back().sgprs != code.sgprs) {
           codes.back().vgprs = codes.back().agprs = codes.back().sgprs = -1;
         }
-      }));
-  return ok_status();
+      });
 }
 
 Status EventLoader::load_op_args() {

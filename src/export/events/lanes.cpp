@@ -5,6 +5,8 @@
 #include <queue>
 #include <utility>
 
+#include "export/events/events.h"
+
 namespace sonde::exporting {
 
 namespace {
@@ -85,6 +87,16 @@ void lay_out_track(uint32_t track, std::vector<Span>& spans, Nesting nesting, La
   for (size_t i = 0; i < spans.size(); ++i) {
     layout.order[base + position[lane_of[i]]++] = spans[i].index;
   }
+}
+
+Layout lay_out_calls(const Events& events) {
+  return lay_out(events.apis, events.api_count(), events.threads.size(), Nesting::kAllowed,
+                 [](const Api& api) { return api.thread; });
+}
+
+Layout lay_out_ops(const Events& events) {
+  return lay_out(events.ops, events.ops.size(), events.queues.size(), Nesting::kNever,
+                 [](const Op& op) { return op.queue; });
 }
 
 }  // namespace sonde::exporting

@@ -11,6 +11,8 @@
 
 namespace sonde::exporting {
 
+struct Events;
+
 struct Span {
   int64_t start_ns, end_ns;
   uint32_t index;  // of the event
@@ -59,5 +61,9 @@ Layout lay_out(const std::vector<Event>& events, size_t count, size_t track_coun
   }
   return layout;
 }
+
+// The calls of each thread, and the operations of each queue.
+Layout lay_out_calls(const Events& events);
+Layout lay_out_ops(const Events& events);
 
 }  // namespace sonde::exporting

@@ -115,9 +115,7 @@ uint64_t PerfettoWriter::thread_track(const Thread& thread) {
 }
 
 void PerfettoWriter::apis() {
-  const auto thread_of = [](const Api& api) { return api.thread; };
-  const Layout layout = lay_out(events_.apis, events_.api_count(), events_.threads.size(),
-                                Nesting::kAllowed, thread_of);
+  const Layout layout = lay_out_calls(events_);
   uint64_t main_track = 0;
   for (const Lane& lane : layout.lanes) {
     const Thread& thread = events_.threads[lane.track];

@@ -23,9 +23,7 @@ uint64_t PerfettoWriter::named_track(uint64_t parent, const std::string& name) {
 }
 
 void PerfettoWriter::op_tracks() {
-  const auto queue_of = [](const Op& op) { return op.queue; };
-  const Layout layout =
-      lay_out(events_.ops, events_.ops.size(), events_.queues.size(), Nesting::kNever, queue_of);
+  const Layout layout = lay_out_ops(events_);
   std::vector<uint64_t> device_tracks(events_.devices.size());
   for (const Lane& lane : layout.lanes) {
     const Queue& queue = events_.queues[lane.track];

@@ -146,36 +146,35 @@ CREATE VIEW top AS SELECT name, count(*) AS total_calls, sum(duration) / 1000.0 
   SELECT name, duration FROM memory_copies) GROUP BY name ORDER BY total_duration DESC;
 )";
 
-std::string suffixed(const char* table, const std::string& guid) {
-  std::string suffix = guid;
+// What the names of the tables end in.
+std::string suffix_of(const std::string& guid) {
+  std::string suffix = "_" + guid;
   std::replace(suffix.begin(), suffix.end(), '-', '_');
-  return fmt::format("\"{}_{}\"", table, suffix);
+  return suffix;
 }
 
 }  // namespace
 
 std::string rocpd_table(const std::string& table, const std::string& guid) {
-  return suffixed(table.c_str(), guid);
+  return fmt::format("\"{}{}\"", table, suffix_of(guid));
 }
 
 std::string rocpd_schema_sql(const std::string& guid) {
   std::string sql = fmt::format(
       "CREATE TABLE {0} (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, tag TEXT NOT NULL, "
       "value TEXT NOT NULL);\nCREATE VIEW rocpd_metadata AS SELECT * FROM {0};\n",
-      suffixed("rocpd_metadata", guid));
+      rocpd_table("rocpd_metadata", guid));
   for (const Table& table : kTables) {
-    const std::string name = suffixed(table.name, guid);
+    const std::string name = rocpd_table(table.name, guid);
     sql += fmt::format(
         "CREATE TABLE {0} (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, guid TEXT DEFAULT "
         "'{1}' NOT NULL, {2});\nCREATE VIEW {3} AS SELECT * FROM {0};\n",
         name, guid, table.columns, table.name);
   }
-  std::string suffix = "_" + guid;
-  std::replace(suffix.begin(), suffix.end(), '-', '_');
   sql += fmt::format(
       "INSERT INTO {} (tag, value) VALUES ('schema_version', '3'), ('uuid', '{}'), ('guid', "
       "'{}');\n",
-      suffixed("rocpd_metadata", guid), suffix, guid);
+      rocpd_table("rocpd_metadata", guid), suffix_of(guid), guid);
   return sql + kViews;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -75,23 +74,21 @@ std::string config_text(std::string_view command, std::string_view profile, bool
 
 Result<std::vector<CountedPass>> counted_passes(store::Database& database) {
   std::vector<CountedPass> passes;
-  SONDE_ASSIGN(const bool any, database.has_table("sonde_op_counter"));
-  if (!any) return passes;
   int64_t last = -1;
-  SONDE_TRY(store::scan(database, "pass, string",
-                        "(SELECT c.pass AS pass, s.string AS string, min(c.rowid) AS first FROM "
-                        "sonde_op_counter c JOIN rocpd_string s ON s.id = c.name_id GROUP BY "
-                        "c.pass, c.name_id ORDER BY 1, 3)",
-                        {}, [&](const store::Row& row) {
-                          if (passes.empty() || row.integer(0) != last) passes.emplace_back();
-                          last = row.integer(0);
-                          passes.back().counters.emplace_back(row.text(1));
-                        }));
+  SONDE_TRY(store::scan_of(database, "sonde_op_counter", "pass, string",
+                           "(SELECT c.pass AS pass, s.string AS string, min(c.rowid) AS first FROM "
+                           "sonde_op_counter c JOIN rocpd_string s ON s.id = c.name_id GROUP BY "
+                           "c.pass, c.name_id ORDER BY 1, 3)",
+                           [&](const store::Row& row) {
+                             if (passes.empty() || row.integer(0) != last) passes.emplace_back();
+                             last = row.integer(0);
+                             passes.back().counters.emplace_back(row.text(1));
+                           }));
   size_t number = 0;
   for (CountedPass& pass : passes) {
     for (const std::string& counter : pass.counters) {
-      const size_t end = counter.size() - std::min(counter.size(), kAccumulated.size());
-      if (counter.substr(end) == kAccumulated) pass.name = counter.substr(0, end);
+      if (!counter.ends_with(kAccumulated)) continue;
+      pass.name = counter.substr(0, counter.size() - kAccumulated.size());
     }
     if (pass.name.empty()) pass.name = fmt::format("pmc_perf_{}", number++);
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/quoted.h"
+
 namespace sonde::exporting {
 
 CounterTable::CounterTable(const Events& events) : events_(events) {
@@ -52,9 +54,7 @@ std::string counter_text(double value) {
 
 std::string csv_name(std::string_view name) {
   if (name.find_first_of(",\"\r\n") == name.npos) return std::string(name);
-  std::string quoted = "\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+  return in_quotes(name, '"');
 }
 
 }  // namespace sonde::exporting

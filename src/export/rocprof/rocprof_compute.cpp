@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "export/output/csv.h"
 #include "export/rocprof/compute_files.h"
 #include "export/rocprof/counters.h"
@@ -158,10 +159,7 @@ Status write_roofs(store::Database& database, const std::string& path) {
   CsvFile file(path + "/roofline.csv", header);
   for (const auto& [gpu, values] : gpus) {
     file.number(gpu);
-    for (const auto& [column, none] : columns) {
-      const auto found = values.find(column);
-      file.bare(found == values.end() ? std::string() : found->second);
-    }
+    for (const auto& [column, none] : columns) file.bare(value_or(values, column));
     file.end_row();
   }
   return file.finish();
@@ -170,12 +168,9 @@ Status write_roofs(store::Database& database, const std::string& path) {
 Result<Counts> write_folder(store::Reader& reader, const std::string& path,
                             const Options& options) {
   bool by_software = false;
-  SONDE_ASSIGN(const bool has_notes, reader.database().has_table("sonde_note"));
-  if (has_notes) {
-    SONDE_TRY(store::scan(reader.database(), "key", "sonde_note", {}, [&](const store::Row& note) {
-      by_software = by_software || note.text(0) == "counters.software";
-    }));
-  }
+  SONDE_TRY(store::scan_of(
+      reader.database(), "sonde_note", "key", "sonde_note",
+      [&](const store::Row& note) { by_software |= note.text(0) == "counters.software"; }));
   SONDE_ASSIGN(const Events events, load_events(reader, options, OfOps::kL2Channels));
   if (events.op_counters.empty()) {
     return make_error(ErrorCode::kNotFound, "it has no hardware counters", reader.path(),

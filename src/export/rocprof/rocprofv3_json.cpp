@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/numbered.h"
 #include "export/events/events.h"
 #include "export/exporter.h"
 #include "export/output/json_text.h"
@@ -25,10 +26,7 @@ struct Kind {
   std::unordered_map<std::string, int64_t> numbers;
 
   int64_t number(std::string_view operation) {
-    const auto [at, is_new] =
-        numbers.try_emplace(std::string(operation), static_cast<int64_t>(operations.size()));
-    if (is_new) operations.emplace_back(operation);
-    return at->second;
+    return numbered(numbers, operations, std::string(operation));
   }
 };
 
@@ -142,12 +140,7 @@ class Writer {
 };
 
 Part& Writer::part(int64_t pid) {
-  const auto [at, is_new] = part_of_pid_.try_emplace(pid, parts_.size());
-  if (is_new) {
-    parts_.emplace_back();
-    parts_.back().pid = pid;
-  }
-  return parts_[at->second];
+  return parts_[numbered(part_of_pid_, parts_, pid, Part{.pid = pid})];
 }
 
 void Writer::share_out() {

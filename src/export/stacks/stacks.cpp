@@ -2,24 +2,19 @@
 
 #include <algorithm>
 
+#include "base/numbered.h"
 #include "export/events/titles.h"
 #include "export/stacks/sampled.h"
 
 namespace sonde::exporting {
 
 uint32_t StackBuilder::frame(std::string_view text) {
-  const auto [at, added] =
-      frame_ids_.try_emplace(std::string(text), static_cast<uint32_t>(stacks_.frames.size()));
-  if (added) stacks_.frames.emplace_back(text);
-  return at->second;
+  return numbered(frame_ids_, stacks_.frames, std::string(text));
 }
 
 uint32_t StackBuilder::node(uint32_t parent, std::string_view text) {
   const uint32_t frame_id = frame(text);
-  const auto [at, added] =
-      node_ids_.try_emplace({parent, frame_id}, static_cast<uint32_t>(stacks_.nodes.size()));
-  if (added) stacks_.nodes.push_back({parent, frame_id});
-  return at->second;
+  return numbered(node_ids_, stacks_.nodes, {parent, frame_id}, StackNode{parent, frame_id});
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "export/exporter.h"
 #include "export/output/json_text.h"
 #include "export/output/new_folder.h"
@@ -67,8 +68,7 @@ std::vector<Row> rows_of(const Events& events, const std::vector<CallPath>& path
     const int64_t pid = events.threads[path.thread].pid;
     auto& of_process = numbers[pid];
     const auto number = of_process.try_emplace(path.thread, of_process.size()).first->second;
-    const auto rank = rank_of.find(pid);
-    rows.push_back({&path, pid, rank == rank_of.end() ? -1 : rank->second, number});
+    rows.push_back({&path, pid, value_or(rank_of, pid, -1), number});
   }
   return rows;
 }
