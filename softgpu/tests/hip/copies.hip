@@ -26,35 +26,26 @@ std::vector<uint8_t> pattern(size_t bytes, uint32_t seed) {
 
 void round_trip(size_t bytes, bool registered) {
   auto from = pattern(bytes, static_cast<uint32_t>(bytes));
-  std::vector<uint8_t> to(bytes);
   if (registered) MUST(hipHostRegister(from.data(), bytes, hipHostRegisterDefault));
-  uint8_t *first = nullptr, *second = nullptr;
-  MUST(hipMalloc(&first, bytes));
-  MUST(hipMalloc(&second, bytes));
-  MUST(hipMemcpy(first, from.data(), bytes, hipMemcpyHostToDevice));
-  MUST(hipMemcpy(second, first, bytes, hipMemcpyDeviceToDevice));
-  MUST(hipMemcpy(to.data(), second, bytes, hipMemcpyDeviceToHost));
-  check(to == from, registered ? "registered round trip" : "pageable round trip", bytes);
-  MUST(hipMemset(first, 0x5a, bytes));
-  MUST(hipMemcpy(to.data(), first, bytes, hipMemcpyDeviceToHost));
-  check(to == std::vector<uint8_t>(bytes, 0x5a), "memset", bytes);
+  const OnDevice<uint8_t> first(from), second(bytes);
+  MUST(hipMemcpy(second.p, first.p, bytes, hipMemcpyDeviceToDevice));
+  check(second.get() == from, registered ? "registered round trip" : "pageable round trip", bytes);
+  MUST(hipMemset(first.p, 0x5a, bytes));
+  check(first.get() == std::vector<uint8_t>(bytes, 0x5a), "memset", bytes);
   if (registered) MUST(hipHostUnregister(from.data()));
-  MUST(hipFree(first));
-  MUST(hipFree(second));
 }
 
 void pinned(size_t bytes) {
-  uint8_t *host = nullptr, *device = nullptr;
+  uint8_t* host = nullptr;
   MUST(hipHostMalloc(reinterpret_cast<void**>(&host), bytes, 0));
-  MUST(hipMalloc(&device, bytes));
+  const OnDevice<uint8_t> device(bytes);
   const auto data = pattern(bytes, 5);
   std::memcpy(host, data.data(), bytes);
-  MUST(hipMemcpyAsync(device, host, bytes, hipMemcpyHostToDevice, nullptr));
+  MUST(hipMemcpyAsync(device.p, host, bytes, hipMemcpyHostToDevice, nullptr));
   MUST(hipMemsetAsync(host, 0, bytes, nullptr));
-  MUST(hipMemcpyAsync(host, device, bytes, hipMemcpyDeviceToHost, nullptr));
+  MUST(hipMemcpyAsync(host, device.p, bytes, hipMemcpyDeviceToHost, nullptr));
   MUST(hipStreamSynchronize(nullptr));
   check(std::memcmp(host, data.data(), bytes) == 0, "pinned", bytes);
-  MUST(hipFree(device));
   MUST(hipHostFree(host));
 }
 
@@ -114,13 +105,11 @@ void managed() {
   MUST(hipMallocManaged(reinterpret_cast<void**>(&memory), kBytes));
   const auto data = pattern(kBytes, 3);
   std::memcpy(memory, data.data(), kBytes);
-  uint8_t* device = nullptr;
-  MUST(hipMalloc(&device, kBytes));
-  MUST(hipMemcpy(device, memory, kBytes, hipMemcpyDefault));
+  const OnDevice<uint8_t> device(kBytes);
+  MUST(hipMemcpy(device.p, memory, kBytes, hipMemcpyDefault));
   std::memset(memory, 0, kBytes);
-  MUST(hipMemcpy(memory, device, kBytes, hipMemcpyDefault));
+  MUST(hipMemcpy(memory, device.p, kBytes, hipMemcpyDefault));
   check(std::memcmp(memory, data.data(), kBytes) == 0, "managed", kBytes);
-  MUST(hipFree(device));
   MUST(hipFree(memory));
 }
 

@@ -58,13 +58,9 @@ int main(int argc, char** argv) {
   const int times = argc > 1 ? atoi(argv[1]) : 1;
   const bool block = argc > 2 && strcmp(argv[2], "block") == 0;
   MUST(hipSetDeviceFlags(block ? hipDeviceScheduleBlockingSync : hipDeviceScheduleSpin));
-  constexpr size_t kBytes = kSide * kSide * sizeof(float);
-  float *a = nullptr, *b = nullptr, *c = nullptr;
-  for (float** memory : {&a, &b, &c}) MUST(hipMalloc(memory, kBytes));
-  MUST(hipMemcpy(a, matrix(0).data(), kBytes, hipMemcpyHostToDevice));
-  MUST(hipMemcpy(b, matrix(1).data(), kBytes, hipMemcpyHostToDevice));
+  const OnDevice<float> a(matrix(0)), b(matrix(1)), c(kSide * kSide);
   const auto multiply_once = [&] {
-    multiply<<<dim3(kSide / kTile, kSide / kTile), dim3(kTile, kTile)>>>(a, b, c);
+    multiply<<<dim3(kSide / kTile, kSide / kTile), dim3(kTile, kTile)>>>(a.p, b.p, c.p);
     MUST(hipGetLastError());
     MUST(hipDeviceSynchronize());
   };
@@ -73,9 +69,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < times; ++i) multiply_once();
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start;
-  std::vector<float> result(kSide * kSide);
-  MUST(hipMemcpy(result.data(), c, kBytes, hipMemcpyDeviceToHost));
-  const int wrong = wrong_elements(result);
+  const int wrong = wrong_elements(c.get());
   printf("{\"products\": %d, \"ms_each\": %.3f, \"failures\": %d}\n", times,
          elapsed.count() / times, wrong);
   return wrong != 0;

@@ -7,20 +7,15 @@
 #include <cstring>
 #include <vector>
 
-namespace {
+#include "checks.h"
 
-int failures = 0;
+namespace {
 
 bool check(hipError_t error, const char* what) {
   if (error == hipSuccess) return true;
   std::printf("FAILED: %s: %s\n", what, hipGetErrorString(error));
   ++failures;
   return false;
-}
-void expect(bool good, const char* what) {
-  if (good) return;
-  std::printf("FAILED: %s\n", what);
-  ++failures;
 }
 
 hipMemAllocationProp of_gpu(int gpu) {
