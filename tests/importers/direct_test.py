@@ -7,18 +7,15 @@ markers' texts and arguments, as far as the kind can say so, and small real trac
 
 The real files come from SONDE_SHARED (default ../shared beside the project); those of PyTorch are in
 golden_test.py."""
-import pathlib
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
-import nsys_file  # noqa: E402
-import rocprof_test  # noqa: E402
-import xplane_test  # noqa: E402
-from direct import commands, unlike  # noqa: E402
-from hostile_formats import FORMATS  # noqa: E402
-from rpd_fixture import Fixture  # noqa: E402
-from tool_case import SHARED, ToolCase, main  # noqa: E402
+import import_case
+import nsys_file
+import rocprof_test
+import xplane_test
+from direct import commands, unlike
+from hostile_formats import FORMATS
+from rpd_fixture import Fixture
+from tool_case import SHARED
 
 MS = 1_000_000
 STEPS = 8
@@ -79,7 +76,7 @@ def nsys(path):
     database.close()
 
 
-class Direct(ToolCase):
+class Direct(import_case.ImportCase):
     def hold(self, path, some=None):
         wrong = unlike(self.sonde, path, some)
         self.assertEqual([command for command, _, _ in wrong], [], f"{path.name}: {wrong[:1]}"[:3000])
@@ -154,4 +151,4 @@ class Direct(ToolCase):
 
 
 if __name__ == "__main__":
-    main()
+    import_case.main()

@@ -5,15 +5,12 @@ import dataclasses
 import json
 import pathlib
 import sqlite3
-import sys
 import tempfile
 import typing
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from protobuf import message  # noqa: E402
+from protobuf import message
 
-OPS = """SELECT n.string, o.start, o.end FROM rocpd_op o
-         JOIN rocpd_string n ON n.id = o.description_id ORDER BY o.start, o.id"""
+OPS = "SELECT description, start, end FROM op ORDER BY start, id"
 
 
 @dataclasses.dataclass

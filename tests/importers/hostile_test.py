@@ -6,13 +6,10 @@ can express is in hostile_formats.py; a kind that is not there fails.
 
     hostile_test.py --sonde PATH [unittest options]"""
 import gzip
-import pathlib
 import re
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import import_case  # noqa: E402
-from hostile_formats import FORMATS, encoded  # noqa: E402
+import import_case
+from hostile_formats import FORMATS, encoded
 
 NAMES = ['say "hi", twice', "x" * 10_000, "it's; a, b", "é漢🙂", "back\\slash", "tab\there", "line\nbreak"]
 BAD, SHOWN = "bad \udcff byte", "bad � byte"  # a byte that is not UTF-8, and how it is shown
@@ -76,8 +73,7 @@ class Hostile(import_case.ImportCase):
             packed = gzip.compress(whole)
             for file, data in ((form.file, whole), (form.file + ".gz", packed)):
                 with self.subTest(file, kind=kind):
-                    path = self.folder / file
-                    path.write_bytes(data[:len(data) * 3 // 4])
+                    path = self.write(data[:len(data) * 3 // 4], file)
                     if form.whole:
                         self.refused(path)
                         continue
@@ -99,9 +95,7 @@ class Hostile(import_case.ImportCase):
     def test_compressed(self):
         for kind, form in EACH:
             with self.subTest(form.file, kind=kind):
-                path = self.folder / (form.file + ".gz")
-                path.write_bytes(gzip.compress(form.encode(kernels(form))))
-                self.load_file(path)
+                self.load_file(self.write(gzip.compress(form.encode(kernels(form))), form.file + ".gz"))
                 self.assertEqual(self.rows(form.sql), shown(form, kernels(form)))
 
     def test_calls_of_a_log(self):
@@ -109,8 +103,7 @@ class Hostile(import_case.ImportCase):
         head = ":3:hip_api.cpp :1 : {} us: 7: [tid:0x8] "
         lines = [head.format(50) + "hipMalloc ( 0x1, 8 )", head.format(40) + "hipMalloc: Returned hipSuccess : ",
                  head.format(60) + "hipFree ( 0x1 )", head.format(70) + "hipFree: Returned hipSuccess : "]
-        (self.folder / "hip.log").write_bytes(encoded("\n".join(lines) + "\n"))
-        self.load_file(self.folder / "hip.log", skipped=None)
+        self.load_file(self.write(encoded("\n".join(lines) + "\n"), "hip.log"), skipped=None)
         self.assertRegex(self.said, "1 .*end before they start")
         self.assertEqual([row[2:] for row in self.apis()][-1], (60_000, 70_000, "hipFree"))
 

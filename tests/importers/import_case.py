@@ -22,24 +22,23 @@ class ImportCase(ToolCase):
         self.database = sqlite3.connect(f"file:{out}?mode=ro", uri=True)
         self.addCleanup(self.database.close)
 
-    def load(self, data, name="trace", **more):
+    def write(self, data, name):
+        """A file of the test's own."""
         path = self.folder / name
         path.write_bytes(data)
-        self.load_file(path, **more)
+        return path
+
+    def load(self, data, name="trace", **more):
+        self.load_file(self.write(data, name), **more)
 
     def rows(self, sql):
         return self.database.execute(sql).fetchall()
 
     def apis(self, more=""):
-        return self.rows("SELECT a.pid, a.tid, a.start, a.end, n.string " + more + """
-            FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id
-            JOIN rocpd_string c ON c.id = a.category_id JOIN rocpd_ustring u ON u.id = a.args_id
-            LEFT JOIN rocpd_string d ON d.id = a.domain_id ORDER BY a.start, a.id""")
+        return self.rows(f"SELECT pid, tid, start, end, apiName {more} FROM api ORDER BY start, id")
 
     def ops(self):
-        return self.rows("""SELECT o.gpuId, o.queueId, o.start, o.end, n.string, t.string
-            FROM rocpd_op o JOIN rocpd_string n ON n.id = o.description_id
-            JOIN rocpd_string t ON t.id = o.opType_id ORDER BY o.start, o.id""")
+        return self.rows("SELECT gpuId, queueId, start, end, description, opType FROM op ORDER BY start, id")
 
     def links(self):
         return self.rows("""SELECT a.start, o.start FROM rocpd_api_ops l

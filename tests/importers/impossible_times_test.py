@@ -4,13 +4,9 @@ out, counted and told of, and every figure is that of the rest.
 
     impossible_times_test.py --sonde PATH [unittest options]"""
 import json
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-import import_case  # noqa: E402
-from rpd_fixture import Fixture  # noqa: E402
+import import_case
+from rpd_fixture import Fixture
 
 # In microseconds: at both ends of 64 bits, and longer than any program runs.
 IMPOSSIBLE = [(-9_000_000_000_000_000, 5), (9_000_000_000_000_000, 5), (3, 9_200_000_000_000_000),
@@ -42,10 +38,8 @@ class ImpossibleTimes(import_case.ImportCase):
         self.assertEqual(len(self.links()), len(POSSIBLE))
 
     def test_figures_are_of_the_rest(self):
-        path = self.folder / "both.json"
-        path.write_bytes(document(POSSIBLE + IMPOSSIBLE))
-        only = self.folder / "only.json"
-        only.write_bytes(document(POSSIBLE))
+        path = self.write(document(POSSIBLE + IMPOSSIBLE), "both.json")
+        only = self.write(document(POSSIBLE), "only.json")
         for command in ("top", "busy", "idle", "breakdown", "kernels", "api"):
             both = self.ask(command, path)
             rest = self.ask(command, only)

@@ -4,13 +4,10 @@ counters.
 
     info_test.py --sonde PATH [unittest options]"""
 import json
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import import_case  # noqa: E402
-from protobuf import message  # noqa: E402
-from tool_case import change  # noqa: E402
+import import_case
+from protobuf import message
+from tool_case import change
 
 LONG = {"steps": [f"step {i} of a schedule" for i in range(200)]}
 
@@ -40,8 +37,7 @@ class Info(import_case.ImportCase):
         return self.run_sonde("info", path, *options).stdout
 
     def test_a_pytorch_trace(self):
-        path = self.folder / "trace.json"
-        path.write_bytes(kineto(base=1_700_000_000_000_000_000))
+        path = self.write(kineto(base=1_700_000_000_000_000_000), "trace.json")
         told = self.ask("info", path)
         self.assertTrue(told["info"]["format"].startswith("kineto: PyTorch profiler"), told["info"])
         self.assertEqual(told["info"]["made_by"], "another tool")
@@ -54,13 +50,11 @@ class Info(import_case.ImportCase):
             self.assertNotIn("CLOCK_MONOTONIC", line)
 
     def test_a_trace_that_does_not_tell_its_clock(self):
-        path = self.folder / "trace.json"
-        path.write_bytes(kineto())
+        path = self.write(kineto(), "trace.json")
         self.assertIn("the trace's own", self.ask("info", path)["info"]["clock"])
 
     def test_a_perfetto_trace(self):
-        path = self.folder / "trace.pftrace"
-        path.write_bytes(pftrace())
+        path = self.write(pftrace(), "trace.pftrace")
         info = self.ask("info", path)["info"]
         self.assertTrue(info["format"].startswith("perfetto: "), info)
         self.assertEqual(info["clock"], "CLOCK_MONOTONIC of the recorded machine")
@@ -73,8 +67,7 @@ class Info(import_case.ImportCase):
         self.assertIn("trace.json (kineto: ", info["imported_from"])
 
     def test_long_metadata_only_when_asked(self):
-        path = self.folder / "trace.json"
-        path.write_bytes(kineto())
+        path = self.write(kineto(), "trace.json")
         short, whole = self.info(path), self.info(path, "--metadata")
         self.assertNotIn("step 7 of a schedule", short)
         self.assertIn("characters; --metadata shows it", short)

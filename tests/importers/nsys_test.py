@@ -2,13 +2,9 @@
 """What `sonde import` reads of Nsight Systems' SQLite, against what nsys_file.py put in:
 nsys_test.py --sonde SONDE."""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import import_case  # noqa: E402
-import nsys_file  # noqa: E402
-from tool_case import change, sql  # noqa: E402
+import import_case
+import nsys_file
+from tool_case import change, sql
 
 
 class Nsys(import_case.ImportCase):

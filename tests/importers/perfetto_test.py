@@ -4,14 +4,11 @@ with what the rows of the .rpd must be. Shares no code with Sonde's exporter.
 
     perfetto_test.py --sonde PATH [unittest options]"""
 import gzip
-import pathlib
-import sys
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import import_case  # noqa: E402
-from protobuf import Fixed, message  # noqa: E402
-from tool_case import sql  # noqa: E402
+import import_case
+from protobuf import Fixed, message
+from tool_case import sql
 
 # TracePacket
 CLOCKS, TIME, SEQUENCE, EVENT, INTERNED, FLAGS, COMPRESSED, GPU_COUNTER, STAGE, CLOCK, DEFAULTS, \
@@ -68,7 +65,7 @@ class Perfetto(import_case.ImportCase):
                   event(120, INSTANT, 2, name="now") +
                   slice_(150, 300, 3, name="request") + slice_(160, 170, 4, name="deep") +
                   event(400, BEGIN, 2, name="open"))
-        self.assertEqual(self.apis(", c.string"), [
+        self.assertEqual(self.apis(", category"), [
             (7, 9, 100, 200, "outer", "app"), (7, 9, 120, 120, "now", ""),
             (7, self.rows("SELECT tid FROM sonde_thread WHERE name = 'requests'")[0][0], 150, 300,
              "request", ""), (7, 9, 160, 170, "deep", ""), (7, 9, 400, 400, "open", "")])
@@ -100,7 +97,7 @@ class Perfetto(import_case.ImportCase):
                          sequence=sequence)
         self.load(names(1, "one") + names(2, "two") + thread(2, 0, 7, 7) + use(10, 1) + use(20, 2) +
                   names(1, "again") + use(30, 1) + use(40, 1))
-        self.assertEqual([row[4:] for row in self.apis(", c.string, u.string")],
+        self.assertEqual([row[4:] for row in self.apis(", category, args")],
                          [(name, "cat", '{"key":"value"}')
                           for name in ("one", "two", "again", "again")])
         # State that the file does not have: a sequence that was never cleared, an unknown number.
@@ -116,7 +113,7 @@ class Perfetto(import_case.ImportCase):
             (4, [(10, "j"), (9, '{"k":1}')]), (4, [(10, "empty"), (9, "")]),
             (4, [(10, "p"), (7, 255)]), (4, [(10, "big"), (3, 1 << 63)]), (4, [(10, "nan"),
                                                                           (5, float("nan"))])))
-        self.assertEqual(self.apis(", u.string")[0][5],
+        self.assertEqual(self.apis(", args")[0][5],
                          r'{"n":-3,"yes":true,"r":0.5,"q\"":"a\nb","d":{"x":1,"y":2},'
                          r'"list":[1,"b"],"j":{"k":1},"empty":"","p":"0xff","big":9223372036854775808,"nan":null}')
 
@@ -233,7 +230,7 @@ class Perfetto(import_case.ImportCase):
 
     def test_rocprofv3(self):
         self.load(self.rocprofv3())
-        self.assertEqual(self.apis(", d.string"), [
+        self.assertEqual(self.apis(", domain"), [
             (7, 9, 1, 99, "UserMarker", "roctx"), (7, 9, 5, 30, "hipGraphLaunch", "hip"),
             (7, 9, 10, 20, "hipLaunchKernel", "hip"), (7, 9, 31, 35, "hipMemcpyAsync", "hip"),
             (7, 9, 50, 50, "UserMarker", "roctx")])
@@ -261,7 +258,7 @@ class Perfetto(import_case.ImportCase):
                          category="rocm_memory_copy") +
                   slice_(1, 5, 2, name="main", category="user") +
                   slice_(70, 80, 2, name="epoch", category="rocm_marker_api"))
-        self.assertEqual(self.apis(", coalesce(d.string, '')"), [
+        self.assertEqual(self.apis(", coalesce(domain, '')"), [
             (7, 9, 1, 5, "main", ""), (7, 9, 10, 20, "hipLaunchKernel", "hip"),
             (7, 9, 70, 80, "UserMarker", "roctx")])
         self.assertEqual(self.ops(), [(1, 2, 40, 60, "gemm", "KernelExecution"),

@@ -3,13 +3,10 @@
 files; what the format cannot carry is listed in docs/formats.md.
 
     pftrace_round_trip_test.py --sonde PATH [unittest options]"""
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import round_trip_test as base  # noqa: E402
-from round_trip_test import APIS, LINKS, OPS, ToolCase, main  # noqa: E402
-from tool_case import change  # noqa: E402
+import round_trip_test as base
+from round_trip_test import APIS, LINKS, OPS, ToolCase, main
+from tool_case import change
 
 EXACT_OPS = """SELECT o.gpuId, o.queueId, o.start, o.end, n.string, ot.string FROM rocpd_op o
                JOIN rocpd_string n ON n.id = o.description_id

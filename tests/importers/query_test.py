@@ -7,15 +7,11 @@ import csv
 import io
 import json
 import os
-import pathlib
 import sqlite3
 import subprocess
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-import import_case  # noqa: E402
-from rpd_fixture import Fixture  # noqa: E402
+import import_case
+from rpd_fixture import Fixture
 
 MANY = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
         "SELECT i, i * 0.5 AS half, 'row ' || i AS name, NULL AS empty FROM n")

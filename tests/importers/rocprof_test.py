@@ -3,13 +3,10 @@
 
     rocprof_test.py --sonde PATH [unittest options]"""
 import json
-import pathlib
 import sqlite3
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import import_case  # noqa: E402
-from hostile_formats import ROCPROF_OPS  # noqa: E402
+import import_case
+from hostile_formats import ROCPROF_OPS
 
 NAMES = ['say "hi"', "line\nbreak", "x" * 10_000, "it's", "é漢🙂"]
 LATE = (1 << 53) + 12345
@@ -53,7 +50,7 @@ class Rocprof(import_case.ImportCase):
         self.load_file(path, skipped=2)
         self.assertIn("1 records that end before they start", self.said)
         self.assertIn("1 records without times", self.said)
-        self.assertEqual(self.apis(", d.string, u.string"), [
+        self.assertEqual(self.apis(", domain, args"), [
             (100, 101, 500, 9500, "UserMarker", "roctx", "epoch 1"),
             (100, 101, 1000, 2000, "hipLaunchKernel", "hip", "( kernel(vadd) stream(1))"),
             (100, 101, 1100, 1200, "hsa_signal_create", "hsa", ""),
@@ -120,7 +117,7 @@ class Rocprof(import_case.ImportCase):
                          [(0, 3, t + 9000, t + 9500, name, "KernelExecution")
                           for t, name in zip(at, NAMES)])
         self.assertEqual(self.links(), [(t, t + 9000) for t in at])
-        self.assertEqual([row[2:5] for row in self.apis(", u.string") if row[4] != "hipLaunchKernel"],
+        self.assertEqual([row[2:5] for row in self.apis(", args") if row[4] != "hipLaunchKernel"],
                          [(10, 20, "hsa_init"), (900_000, 2_000_000, "UserMarker")])
         self.assertEqual(self.rows("SELECT value FROM sonde_note WHERE key = 'otherData'"),
                          [('{"CMD":"./app"}',)])

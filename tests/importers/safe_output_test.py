@@ -7,14 +7,11 @@ import csv
 import io
 import json
 import os
-import pathlib
 import pty
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import import_case  # noqa: E402
+import import_case
 
 # C0 but line ends and tabs, DEL, C1, and what sets the direction of text.
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -4,17 +4,14 @@ memory; SONDE_UNPACK_LIMIT=off lets it through.
 
     unpack_limit_test.py --sonde PATH [unittest options]"""
 import os
-import pathlib
 import resource
 import shutil
 import struct
 import subprocess
-import sys
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import import_case  # noqa: E402
-from protobuf import message  # noqa: E402
+import import_case
+from protobuf import message
 
 GIB = 1 << 30
 GZIP, ZLIB = "gzip", "zlib"
@@ -60,8 +57,7 @@ class UnpackLimit(import_case.ImportCase):
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
     def test_gzip(self):
-        path = self.folder / "bomb.json.gz"
-        path.write_bytes(packed(HEAD, GIB + (64 << 20), TAIL))
+        path = self.write(packed(HEAD, GIB + (64 << 20), TAIL), "bomb.json.gz")
         self.assertLess(path.stat().st_size, 2 << 20)
         self.refused(path)
 
@@ -83,30 +79,25 @@ class UnpackLimit(import_case.ImportCase):
         self.refused(path)
 
     def test_rpd(self):
-        path = self.folder / "bomb.rpd.gz"
-        path.write_bytes(packed(b"SQLite format 3\0" + bytes(84), GIB + (64 << 20)))
-        self.refused(path)
+        self.refused(self.write(packed(b"SQLite format 3\0" + bytes(84), GIB + (64 << 20)), "bomb.rpd.gz"))
 
     def test_packets_of_perfetto(self):
         """Each of them is small enough."""
         block = packed(b"", 128 << 20, kind=ZLIB)
         packet = message((1, message((50, block))))
-        path = self.folder / "bomb.pftrace"
-        path.write_bytes(message((1, [(10, 1)])) + packet * 9)
+        path = self.write(message((1, [(10, 1)])) + packet * 9, "bomb.pftrace")
         done = self.top(path, memory=1 << 30)
         self.assertEqual(done.returncode, 1, done.stderr[:200])
         self.assertIn("unpacks to more than 1 GiB and 200 times its size", done.stderr)
 
     def test_what_is_large_or_dense_alone_passes(self):
         """A tenth of a gigabyte, a thousand times its packed size."""
-        path = self.folder / "dense.json.gz"
-        path.write_bytes(packed(HEAD, 100 << 20, TAIL))
+        path = self.write(packed(HEAD, 100 << 20, TAIL), "dense.json.gz")
         done = self.top(path)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_the_switch(self):
-        path = self.folder / "bomb.json.gz"
-        path.write_bytes(packed(HEAD, GIB + (64 << 20), TAIL))
+        path = self.write(packed(HEAD, GIB + (64 << 20), TAIL), "bomb.json.gz")
         done = self.top(path, memory=4 << 30, SONDE_UNPACK_LIMIT="off")
         self.assertNotIn("unpacks to more than", done.stderr)
 
