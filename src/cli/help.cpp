@@ -1,6 +1,6 @@
 #include "cli/help.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -27,8 +27,7 @@ std::string usage_of(const Command& command) {
 }
 
 std::string option_heading(const Option& option) {
-  std::string heading;
-  for (const std::string& name : names_of(option)) heading += (heading.empty() ? "" : ", ") + name;
+  const std::string heading = fmt::format("{}", fmt::join(names_of(option), ", "));
   return option.value.empty() ? heading : heading + " " + option.value;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/host_name.h"
+#include "base/join.h"
 #include "fault/live.h"
 
 namespace sonde::fault {
@@ -201,13 +202,10 @@ std::string late_text(const LateRank& rank) {
 
 std::string collective_evidence(const CollectiveWait& wait) {
   if (wait.differs) return "calls of one communicator have to be the same in all ranks";
-  std::string evidence;
-  for (const LateRank& rank : wait.late) {
+  return join(wait.late, "; ", [](const LateRank& rank) {
     const std::string where = first_line(rank.stack);
-    evidence += fmt::format("{}{}{}", evidence.empty() ? "" : "; ", late_text(rank),
-                            where.empty() ? "" : " in " + where);
-  }
-  return evidence;
+    return late_text(rank) + (where.empty() ? "" : " in " + where);
+  });
 }
 
 std::string collective_text(const CollectiveWait& wait) {
@@ -216,11 +214,10 @@ std::string collective_text(const CollectiveWait& wait) {
           ? fmt::format("which makes a communicator of {} ranks", wait.ranks)
           : fmt::format("call {} of a communicator of {} ranks", wait.sequence, wait.ranks);
   if (wait.differs) {
-    std::string ranks;
-    for (const LateRank& rank : wait.late) {
-      ranks += fmt::format("{}rank {} {}", ranks.empty() ? "" : ", ", rank.rank, rank.call);
-    }
-    return fmt::format("{} is not the same in all of them: {}", which, ranks);
+    return fmt::format("{} is not the same in all of them: {}", which,
+                       join(wait.late, ", ", [](const LateRank& rank) {
+                         return fmt::format("rank {} {}", rank.rank, rank.call);
+                       }));
   }
   std::vector<int> missing;
   for (const LateRank& rank : wait.late) missing.push_back(rank.rank);

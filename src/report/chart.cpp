@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/join.h"
 #include "base/strings.h"
 #include "report/axis_scale.h"
 #include "report/html.h"
@@ -317,10 +318,9 @@ double append_plot(std::string& out, const Chart& chart, double top) {
 std::string spoken(const Chart& chart) {
   constexpr size_t kMostRows = 3;
   if (!chart.title.empty()) return chart.title;
-  std::string text;
-  for (const Series& series : chart.series) {
-    text += (text.empty() ? "" : ", ") + (series.name.empty() ? "values" : series.name);
-  }
+  std::string text = join(chart.series, ", ", [](const Series& series) {
+    return series.name.empty() ? "values" : series.name;
+  });
   if (text.empty()) text = "no values";
   for (size_t row = 0; row < std::min(chart.rows.size(), kMostRows); ++row) {
     text += (row == 0 ? " of " : ", ") + chart.rows[row];

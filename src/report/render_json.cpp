@@ -4,6 +4,7 @@
 // file holds.
 #include <fmt/format.h>
 
+#include "base/join.h"
 #include "base/strings.h"
 #include "report/cells.h"
 #include "report/render.h"
@@ -14,13 +15,11 @@ namespace {
 std::string json_value(const Value& value) { return plain_text(value, json_quote, "null"); }
 
 void append_facts(std::string& out, const Section& section) {
-  out += '{';
-  for (size_t i = 0; i < section.facts.size(); ++i) {
-    const Fact& fact = section.facts[i];
-    out += i == 0 ? "\n    " : ",\n    ";
-    out += json_quote(fact.key) + ": " + json_value(fact.value);
-  }
-  out += section.facts.empty() ? "}" : "\n  }";
+  const auto member = [](const Fact& fact) {
+    return json_quote(fact.key) + ": " + json_value(fact.value);
+  };
+  const std::string members = join(section.facts, ",\n    ", member);
+  out += members.empty() ? "{}" : "{\n    " + members + "\n  }";
 }
 
 void append_rows(std::string& out, const Table& table, const Part& part) {
@@ -51,12 +50,8 @@ std::string head_of(const Report& report) {
 
 void append_texts(std::string& out, std::string_view key, const std::vector<std::string>& texts) {
   if (texts.empty()) return;
-  out += fmt::format(",\n  {}: [", json_quote(key));
-  for (size_t i = 0; i < texts.size(); ++i) {
-    out += i == 0 ? "\n    " : ",\n    ";
-    out += json_quote(texts[i]);
-  }
-  out += "\n  ]";
+  out +=
+      fmt::format(",\n  {}: [\n    {}\n  ]", json_quote(key), join(texts, ",\n    ", json_quote));
 }
 
 std::string render(const Report& report, const RenderOptions&) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/join.h"
+
 namespace sonde::report {
 namespace {
 
@@ -28,13 +30,9 @@ Status sort_table(Table& table, std::string_view column) {
   if (reversed) column.remove_prefix(1);
   const int index = find_column(table, column);
   if (index < 0) {
-    std::string names;
-    for (const Column& candidate : table.columns) {
-      names += (names.empty() ? "" : ", ") + candidate.key;
-    }
     return make_error(ErrorCode::kInvalidArgument,
                       "no column '" + std::string(column) + "' to sort by", "--sort",
-                      "columns: " + names);
+                      "columns: " + join(table.columns, ", ", &Column::key));
   }
   const auto key = static_cast<size_t>(index);
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {

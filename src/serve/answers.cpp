@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/join.h"
 #include "base/strings.h"
 #include "serve/ask.h"
 #include "timeline/counter.h"
@@ -70,10 +71,9 @@ Result<TileAsk> tile_ask(const Request& request, const char* lanes_name) {
 }  // namespace
 
 Result<Answer> tracks_of(const Opened& opened) {
-  std::string list;
-  for (const timeline::Track& track : opened.index.timeline.tracks) {
-    list += (list.empty() ? "" : ",\n") + track_json(opened, track);
-  }
+  const std::string list =
+      join(opened.index.timeline.tracks, ",\n",
+           [&](const timeline::Track& track) { return track_json(opened, track); });
   return Answer{200, kJson, "{\"tracks\": [" + list + "]}\n", {}};
 }
 
@@ -98,12 +98,10 @@ Result<Answer> spelled(const Opened& opened, const Request& request) {
     const auto found = ids.find(opened.index.names[id]);
     if (found != ids.end()) found->second = id;
   }
-  std::string list;
-  for (const std::string& name : wanted) {
+  const std::string list = join(wanted, ",\n", [&](const std::string& name) {
     const size_t id = ids.at(name);
-    list += (list.empty() ? "" : ",\n") +
-            json_quote(id < opened.short_names.size() ? opened.short_names[id] : name);
-  }
+    return json_quote(id < opened.short_names.size() ? opened.short_names[id] : name);
+  });
   return Answer{200, kJson, "[" + list + "]\n", {}};
 }
 

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/join.h"
 #include "base/strings.h"
 #include "serve/answers.h"
 #include "serve/ask.h"
@@ -70,16 +71,12 @@ std::string trace_json(const Source& source, const TraceState& state, const Open
                                  json_quote(source.as), state_json(state));
   if (opened != nullptr) {
     const trace::Interval span = opened->index.timeline.span;
-    std::string warnings;
-    for (const std::string& warning : opened->index.warnings) {
-      warnings += (warnings.empty() ? "" : ", ") + json_quote(warning);
-    }
     json += fmt::format(
         ", \"origin_ns\": {}, \"start_ns\": {}, \"end_ns\": {}, \"ops\": {}, \"apis\": {}, \"counted\": {}, "
         "\"warnings\": [{}]",
         opened->index.origin_ns, span.start_ns - opened->index.origin_ns,
         span.end_ns - opened->index.origin_ns, opened->ops(), opened->apis(), opened->counted,
-        warnings);
+        join(opened->index.warnings, ", ", json_quote));
   }
   return json + "}";
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/findings/findings.h"
+#include "base/join.h"
 #include "base/strings.h"
 #include "report/cells.h"
 #include "trace/other_tools.h"
@@ -37,9 +38,7 @@ std::string json_of(const report::Fact& fact) {
 }
 
 std::string json_of(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + json_quote(text);
-  return "[" + list + "]";
+  return "[" + join(texts, ", ", json_quote) + "]";
 }
 
 }  // namespace
@@ -53,13 +52,11 @@ Result<std::string> findings_json(const Source& source) {
   const size_t listed = analysis::put_small_behind(all, analysis::kLeastPercentage);
   const report::Report report = analysis::findings_report(
       traces, {&pace, 1}, std::span(all).first(listed), std::span(all).subspan(listed));
-  std::string facts, findings;
-  for (const report::Fact& fact : report.sections.front().facts) {
-    facts += (facts.empty() ? "" : ",\n") + json_of(fact);
-  }
-  for (const analysis::Finding& finding : std::span(all).first(listed)) {
-    findings += (findings.empty() ? "" : ",\n") + json_of(finding, trace);
-  }
+  const std::string facts = join(report.sections.front().facts, ",\n",
+                                 [](const report::Fact& fact) { return json_of(fact); });
+  const std::string findings =
+      join(std::span(all).first(listed), ",\n",
+           [&](const analysis::Finding& finding) { return json_of(finding, trace); });
   return fmt::format("{{\"facts\": [{}],\n\"findings\": [{}],\n\"missing\": {}, \"notes\": {}}}\n",
                      facts, findings, json_quote(report.sections.front().empty_text),
                      json_of(report.notes));

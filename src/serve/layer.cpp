@@ -11,6 +11,7 @@
 #include "analysis/analysis.h"
 #include "analysis/critical_path/graph.h"
 #include "analysis/time/idle_gaps.h"
+#include "base/join.h"
 #include "base/numbered.h"
 #include "base/packed.h"
 #include "base/strings.h"
@@ -220,10 +221,7 @@ Result<Layer> unpacked_layer(std::string_view bytes, trace::Interval span,
 }
 
 std::string layer_json(const Layer& layer) {
-  std::string classes, tracks;
-  for (const std::string& each : layer.classes) {
-    classes += (classes.empty() ? "" : ", ") + json_quote(each);
-  }
+  std::string tracks;
   for (const Track& track : layer.timeline.tracks) {
     uint64_t events = 0;
     int64_t total_ns = 0;
@@ -249,7 +247,8 @@ std::string layer_json(const Layer& layer) {
   }
   return fmt::format(
       "{{\"layer\": {}, \"classes\": [{}],\n\"class_ns\": [{}],\n\"tracks\": [{}]}}\n",
-      json_quote(layer.name), classes, fmt::join(layer.class_ns, ", "), tracks);
+      json_quote(layer.name), join(layer.classes, ", ", json_quote),
+      fmt::join(layer.class_ns, ", "), tracks);
 }
 
 Result<std::string> layer_event_json(const View& view, const Layer& layer,

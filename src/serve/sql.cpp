@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/join.h"
 #include "base/strings.h"
 #include "store/limited_query.h"
 
@@ -15,15 +16,11 @@ Result<std::string> sql_json(store::Reader& reader, const std::string& sql) {
     error.code = ErrorCode::kInvalidArgument;
     return error;
   }
-  std::string columns, rows;
-  for (const std::string& column : result->columns) {
-    columns += (columns.empty() ? "" : ", ") + json_quote(column);
-  }
-  for (const std::vector<std::string>& row : result->rows) {
-    rows += (rows.empty() ? "" : ",\n") + fmt::format("[{}]", fmt::join(row, ", "));
-  }
-  return fmt::format("{{\"columns\": [{}], \"cut\": {}, \"rows\": [{}]}}\n", columns, result->cut,
-                     rows);
+  const std::string rows = join(result->rows, ",\n", [](const std::vector<std::string>& row) {
+    return fmt::format("[{}]", fmt::join(row, ", "));
+  });
+  return fmt::format("{{\"columns\": [{}], \"cut\": {}, \"rows\": [{}]}}\n",
+                     join(result->columns, ", ", json_quote), result->cut, rows);
 }
 
 Result<std::string> schema_json(store::Reader& reader) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/join.h"
 #include "watch/judge.h"
 
 namespace sonde::watch {
@@ -181,11 +182,7 @@ std::vector<Filled<Gpu>> data_columns(const Snapshot& snapshot) {
 
 // The GPUs of a process: "0,3".
 std::string gpus_text(const Process& process) {
-  std::string text;
-  for (const GpuUse& use : process.gpus) {
-    text += (text.empty() ? "" : ",") + std::to_string(use.gpu);
-  }
-  return text;
+  return join(process.gpus, ",", [](const GpuUse& use) { return std::to_string(use.gpu); });
 }
 
 template <typename Get>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/join.h"
 #include "report/layout.h"
 #include "report/names.h"
 
@@ -56,11 +57,7 @@ KernelNames::KernelNames(const trace::Trace& trace) {
 }
 
 std::string KernelNames::joined(std::span<const trace::NameId> names) const {
-  std::string joined;
-  for (const trace::NameId name : names) {
-    joined += (joined.empty() ? "" : " + ") + text_of_.at(name);
-  }
-  return joined;
+  return join(names, " + ", [&](trace::NameId name) { return text_of_.at(name); });
 }
 
 }  // namespace sonde::analysis

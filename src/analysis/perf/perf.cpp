@@ -9,6 +9,7 @@
 #include "analysis/perf/roofline.h"
 #include "analysis/perf/work.h"
 #include "analysis/totals.h"
+#include "base/join.h"
 #include "report/layout.h"
 
 namespace sonde::analysis {
@@ -26,7 +27,7 @@ class Peaks {
     const auto is_named = [&](const GpuPeak& peak) { return peak.name == named; };
     if (!named.empty() && std::none_of(peaks.known_.begin(), peaks.known_.end(), is_named)) {
       return make_error(ErrorCode::kInvalidArgument, "no peaks known for '" + named + "'",
-                        "--gpu-peak", "there are: " + peaks.names());
+                        "--gpu-peak", "there are: " + join(peaks.known_, ", ", &GpuPeak::name));
     }
     for (const int64_t gpu : std::set<int64_t>(trace.ops.gpu.begin(), trace.ops.gpu.end())) {
       const auto device = std::find_if(trace.devices.begin(), trace.devices.end(),
@@ -56,12 +57,6 @@ class Peaks {
   }
 
  private:
-  std::string names() const {
-    std::string text;
-    for (const GpuPeak& peak : known_) text += (text.empty() ? "" : ", ") + peak.name;
-    return text;
-  }
-
   std::vector<GpuPeak> known_;
   std::vector<Gpu> gpus_;
 };

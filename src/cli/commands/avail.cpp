@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "base/join.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/parser.h"
@@ -71,10 +72,9 @@ Result<report::Section> counters_section(const std::string& gpu) {
   SONDE_ASSIGN(const metrics::Catalogue catalogue, metrics::counter_catalogue());
   for (const metrics::CounterInfo& counter : catalogue.counters) {
     if (!gpu.empty() && counter.events.count(gpu) == 0) continue;
-    std::string gpus;
-    for (const auto& [name, event] : counter.events) gpus += (gpus.empty() ? "" : " ") + name;
-    section.table.add_row(
-        {counter.name, counter.block, counter.kind, counter.softgpu, gpus, counter.about});
+    section.table.add_row({counter.name, counter.block, counter.kind, counter.softgpu,
+                           join(counter.events, " ", [](const auto& event) { return event.first; }),
+                           counter.about});
   }
   section.empty_text = "no counter of " + gpu + " is known";
   return section;
@@ -105,14 +105,12 @@ Status keep_matching(report::Section& section, const std::string& pattern) {
   if (pattern.empty()) return ok_status();
   try {
     const std::regex wanted(pattern, std::regex::ECMAScript | std::regex::icase);
-    const auto other = [&](const std::vector<report::Value>& row) {
+    std::erase_if(section.table.rows, [&](const std::vector<report::Value>& row) {
       return std::none_of(row.begin(), row.end(), [&](const report::Value& value) {
         const auto* text = std::get_if<std::string>(&value);
         return text != nullptr && std::regex_search(*text, wanted);
       });
-    };
-    auto& rows = section.table.rows;
-    rows.erase(std::remove_if(rows.begin(), rows.end(), other), rows.end());
+    });
   } catch (const std::regex_error& error) {
     return make_error(ErrorCode::kInvalidArgument, "not a regular expression", pattern,
                       error.what());

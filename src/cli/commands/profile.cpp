@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/demangle.h"
+#include "base/join.h"
 #include "base/temporary_directory.h"
 #include "cli/command.h"
 #include "cli/common.h"
@@ -67,10 +68,9 @@ Result<record::Options> options_of(const Arguments& arguments) {
   if (!kernel.empty()) options.environment.push_back("SONDE_COUNTERS_KERNEL=" + kernel);
   if (const auto dispatches = arguments.value("dispatch")) {
     SONDE_ASSIGN(const auto ranges, dispatch_ranges(*dispatches));
-    std::string text;
-    for (const auto& [first, last] : ranges) {
-      text += fmt::format("{}{}:{}", text.empty() ? "" : ",", first, last);
-    }
+    const std::string text = join(ranges, ",", [](const auto& range) {
+      return fmt::format("{}:{}", range.first, range.second);
+    });
     options.environment.push_back("SONDE_COUNTERS_DISPATCH=" + text);
   }
   if (!arguments.flag("softgpu")) return options;
@@ -201,10 +201,9 @@ Status add_roofs(const record::Options& options, bool is_wanted, const std::stri
     gpus = std::move(*measured);
   }
   for (const GpuRoofs& gpu : gpus) {
-    std::string text;
-    for (const auto& [column, value] : gpu.values) {
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", column, value);
-    }
+    const std::string text = join(gpu.values, " ", [](const auto& value) {
+      return fmt::format("{}={}", value.first, value.second);
+    });
     if (!text.empty()) SONDE_TRY(store::note_roofs(trace, gpu.gpu, text));
   }
   return ok_status();
