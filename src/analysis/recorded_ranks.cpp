@@ -115,13 +115,16 @@ Place RecordedRanks::first(Place place) const {
   return found == first_.end() ? place : found->second;
 }
 
-std::string RecordedRanks::joined() const { return names_of(joined_); }
-
-std::string RecordedRanks::warning() const {
-  if (several_.empty()) return "";
-  return names_of(several_) + (several_.size() == 1 ? " was recorded" : " were recorded") +
-         " several times, as other processes or at the same time: each counts as a rank of its own. "
-         "Give the files of one run together";
+void RecordedRanks::tell(const char* meaning, report::Report& report) const {
+  if (!several_.empty()) {
+    report.warnings.push_back(
+        names_of(several_) + (several_.size() == 1 ? " was recorded" : " were recorded") +
+        " several times, as other processes or at the same time: each counts as a rank of its own. "
+        "Give the files of one run together");
+  }
+  if (joined_.empty()) return;
+  report.notes.push_back(names_of(joined_) + ": recorded several times, one after the other" +
+                         meaning);
 }
 
 }  // namespace sonde::analysis

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/report.h"
 #include "trace/trace.h"
 
 namespace sonde::analysis {
@@ -24,10 +25,9 @@ class RecordedRanks {
   // Where the process was recorded first: the place itself, if it is in no other.
   Place first(Place place) const;
 
-  // "rank 0, rank 1": those that are one although they were recorded several times; "" if none is.
-  std::string joined() const;
-  // "", or that a rank is in several files that are no recordings of one process: of several runs.
-  std::string warning() const;
+  // Warns of ranks in several files that are no recordings of one process: of several runs. And
+  // notes which are one although they were recorded several times, and what that means here.
+  void tell(const char* meaning, report::Report& report) const;
 
  private:
   std::map<Place, Place> first_;  // of those that are not themselves the first

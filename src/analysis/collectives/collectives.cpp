@@ -10,6 +10,7 @@
 #include "analysis/quantile.h"
 #include "analysis/recorded_ranks.h"
 #include "analysis/totals.h"
+#include "base/join.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -137,10 +138,8 @@ report::Section ranks_section(const Answer& answer, std::span<const trace::Trace
   const std::vector<Lateness> late = lateness(answer.all, answer.matched);
   for (size_t i = 0; i < sums.size(); ++i) {
     const Member& member = answer.all.members[i];
-    std::string files;
-    for (const size_t file : sums[i].files) {
-      files += (files.empty() ? "" : ", ") + traces[file].path;
-    }
+    const std::string files =
+        join(sums[i].files, ", ", [&](size_t file) { return traces[file].path; });
     const auto known = [&](int64_t value) {
       return late[i].collectives != 0 ? Value(value) : unknown;
     };
@@ -323,12 +322,7 @@ report::Report collectives_report(std::span<const trace::Trace> traces) {
     report.sections.push_back(classes_section(answer));
   }
   add_notes(answer, report);
-  const RecordedRanks ranks(traces);
-  if (!ranks.warning().empty()) report.warnings.push_back(ranks.warning());
-  if (!ranks.joined().empty()) {
-    report.notes.push_back(ranks.joined() +
-                           ": recorded several times, one after the other, and counted once");
-  }
+  RecordedRanks(traces).tell(", and counted once", report);
   return report;
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/recorded_ranks.h"
 #include "analysis/stacks/sample_totals.h"
 #include "analysis/totals.h"
+#include "base/join.h"
 
 namespace sonde::analysis {
 namespace {
@@ -131,11 +132,9 @@ std::string cpu_wait_text(const trace::CpuTime& time, int64_t wall_ns) {
 }
 
 std::string devices_text(const std::map<std::string, int64_t>& devices) {
-  std::string text;
-  for (const auto& [name, count] : devices) {
-    text += (text.empty() ? "" : ", ") + (count == 1 ? "" : fmt::format("{} x ", count)) + name;
-  }
-  return text;
+  return join(devices, ", ", [](const auto& device) {
+    return (device.second == 1 ? "" : fmt::format("{} x ", device.second)) + device.first;
+  });
 }
 
 void add_steps(std::span<const Pace> paces, Section& section) {
@@ -225,16 +224,6 @@ std::string machines_text(const trace::Trace& trace, int64_t wall_ns) {
       time_text(*most - *least));
 }
 
-// Wall time and steps are by file.
-void say_who_was_recorded(std::span<const trace::Trace> traces, report::Report& report) {
-  const RecordedRanks ranks(traces);
-  if (!ranks.warning().empty()) report.warnings.push_back(ranks.warning());
-  if (ranks.joined().empty()) return;
-  report.notes.push_back(ranks.joined() +
-                         ": recorded several times, one after the other, and counted once; wall "
-                         "time and steps are those of one recording");
-}
-
 // Names also the causes that cost little, for readers who look for one.
 std::string left_out_text(std::span<const Finding> findings) {
   std::string text = "too small to list, with what they could save:";
@@ -280,7 +269,9 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
     for (const std::string& warning : traces[i].warnings) report.warnings.push_back(warning);
   }
   if (!left_out.empty()) report.notes.push_back(left_out_text(left_out));
-  say_who_was_recorded(traces, report);
+  // Wall time and steps are by file.
+  RecordedRanks(traces).tell(", and counted once; wall time and steps are those of one recording",
+                             report);
   std::vector<std::string> notes = {outside_text(overview)};
   for (const trace::Trace& trace : traces) {
     notes.push_back(machines_text(trace, overview.wall_ns));

@@ -246,12 +246,7 @@ report::Report ranks_report(std::span<const trace::Trace> traces) {
     if (trace.ops.size() == 0 || has_op_times(trace)) continue;
     report.notes.push_back(trace.path + " has no operation times: the zeros are not measurements");
   }
-  const RecordedRanks ranks(traces);
-  if (!ranks.warning().empty()) report.warnings.push_back(ranks.warning());
-  if (!ranks.joined().empty()) {
-    report.notes.push_back(ranks.joined() +
-                           ": recorded several times, one after the other; each time has its row");
-  }
+  RecordedRanks(traces).tell("; each time has its row", report);
   const std::vector<RankTime> members = find_members(traces);
   report.sections.push_back(members_section(members));
   if (std::any_of(members.begin(), members.end(), [](const RankTime& member) {
