@@ -1,7 +1,6 @@
 #include "analysis/arguments.h"
 
-#include <charconv>
-
+#include "base/number.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -84,11 +83,10 @@ std::optional<int64_t> integer_argument(std::string_view args, std::string_view 
 
 std::optional<int64_t> handle_argument(std::string_view args, std::string_view key) {
   auto text = argument(args, key);
-  if (!text || text->substr(0, 2) != "0x") return std::nullopt;
+  if (!text || !text->starts_with("0x")) return std::nullopt;
   text->remove_prefix(2);
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value, 16);
-  return error == std::errc() ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
+  const auto value = take_number<uint64_t>(*text, 16);
+  return value ? std::optional(static_cast<int64_t>(*value)) : std::nullopt;
 }
 
 std::optional<int64_t> number_argument(std::string_view args, std::string_view key) {

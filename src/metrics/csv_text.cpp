@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <limits>
 
+#include "base/number.h"
 #include "base/strings.h"
 
 namespace sonde::metrics {
@@ -95,10 +95,8 @@ double number_of(std::string_view field) {
   if (field.size() >= 2 && field.front() == '"' && field.back() == '"') {
     field = field.substr(1, field.size() - 2);
   }
-  double value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  const bool whole = error == std::errc() && end == field.data() + field.size();
-  return whole && std::isfinite(value) ? value : kNotKnown;
+  const auto value = number_in<double>(field);
+  return value && std::isfinite(*value) ? *value : kNotKnown;
 }
 
 }  // namespace sonde::metrics

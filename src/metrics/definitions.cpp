@@ -91,11 +91,9 @@ class Reader {
   // Leaves out the metrics that this GPU does not have and numbers the others.
   void finish() {
     for (MetricTable& table : definitions_.tables) {
-      const auto is_left_out = [&](const Metric& metric) {
+      std::erase_if(table.metrics, [&](const Metric& metric) {
         return left_out_.count({table.id, metric.name}) != 0;
-      };
-      table.metrics.erase(std::remove_if(table.metrics.begin(), table.metrics.end(), is_left_out),
-                          table.metrics.end());
+      });
       for (size_t i = 0; i < table.metrics.size(); ++i) {
         table.metrics[i].id = fmt::format("{}.{}", table.id, i);
       }

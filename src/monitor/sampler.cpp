@@ -88,10 +88,8 @@ void Sampler::use_gpu_roots(const Roots& roots) {
   if (gpus_.empty()) return;
   gpus_.clear();
   gpus_.push_back(amdgpu_source(roots));
-  const auto of_gpus = [](const auto& each) { return each.group == "gpu"; };
-  missing_.erase(std::remove_if(missing_.begin(), missing_.end(), of_gpus), missing_.end());
-  const auto is_gpu = [](const DeviceName& each) { return each.device_type == "gpu"; };
-  names_.erase(std::remove_if(names_.begin(), names_.end(), is_gpu), names_.end());
+  std::erase_if(missing_, [](const Missing& each) { return each.group == "gpu"; });
+  std::erase_if(names_, [](const DeviceName& each) { return each.device_type == "gpu"; });
 }
 
 void Sampler::tick(int64_t now_ns, std::span<const int64_t> processes) {

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
 
+#include "base/number.h"
 #include "base/time.h"
 #include "monitor/kept_file.h"
 #include "monitor/process_text.h"
@@ -50,14 +50,10 @@ uint64_t spool_of_path(std::string_view path) {
   if (folder == path.npos) return 0;
   std::string_view name = path.substr(folder + 2, file - folder - 2);
   const std::string_view suffix = wire::kOtherNamespaceSuffix;
-  if (name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix) {
-    name.remove_suffix(suffix.size());
-  }
+  if (name.size() > suffix.size() && name.ends_with(suffix)) name.remove_suffix(suffix.size());
   const size_t dash = name.find('-');
-  uint64_t spool = 0;
   if (dash == name.npos) return 0;
-  const char* end = name.data() + name.size();
-  return std::from_chars(name.data() + dash + 1, end, spool, 16).ptr == end ? spool : 0;
+  return number_in<uint64_t>(name.substr(dash + 1), 16).value_or(0);
 }
 
 }  // namespace

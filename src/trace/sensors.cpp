@@ -47,10 +47,9 @@ void SensorRows::finish(Interval select, Trace& trace) {
     }
   }
   for (auto& [place, readings] : of_gpus_) {
-    const auto is_outside = [&](const Monitor::Reading& one) {
+    std::erase_if(readings, [&](const Monitor::Reading& one) {
       return one.time.start_ns >= select.end_ns || one.time.end_ns < select.start_ns;
-    };
-    readings.erase(std::remove_if(readings.begin(), readings.end(), is_outside), readings.end());
+    });
     if (!readings.empty())
       trace.monitors.push_back({place.first, place.second, std::move(readings)});
   }

@@ -91,9 +91,7 @@ class Alignment {
     // A few of a kind come in a row by chance; half a side does not.
     const size_t few = size_a == size_b ? 1 : 2;
     const size_t least = std::max({few, longest / 2, (std::min(a_.size(), b_.size()) + 1) / 2});
-    runs.erase(std::remove_if(runs.begin(), runs.end(),
-                              [&](const Run& run) { return run.length < least; }),
-               runs.end());
+    std::erase_if(runs, [&](const Run& run) { return run.length < least; });
     int64_t least_spread = std::numeric_limits<int64_t>::max();
     for (Run& run : runs) {
       measure(run);

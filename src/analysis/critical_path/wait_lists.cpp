@@ -1,9 +1,9 @@
-#include <charconv>
 #include <map>
 #include <unordered_map>
 
 #include "analysis/arguments.h"
 #include "analysis/critical_path/graph.h"
+#include "base/number.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -16,14 +16,12 @@ using trace::Row;
 // The handles of a list, "0x55d0,0x55e8"; as many as can be read.
 std::vector<int64_t> handles_of(std::string_view list) {
   std::vector<int64_t> handles;
-  if (list.substr(0, 1) == "\"") list.remove_prefix(1);
-  while (list.substr(0, 2) == "0x") {
+  if (list.starts_with('"')) list.remove_prefix(1);
+  while (list.starts_with("0x")) {
     list.remove_prefix(2);
-    uint64_t handle = 0;
-    const auto [end, error] = std::from_chars(list.data(), list.data() + list.size(), handle, 16);
-    if (error != std::errc()) break;
-    handles.push_back(static_cast<int64_t>(handle));
-    list.remove_prefix(static_cast<size_t>(end - list.data()));
+    const auto handle = take_number<uint64_t>(list, 16);
+    if (!handle) break;
+    handles.push_back(static_cast<int64_t>(*handle));
     if (!list.empty()) list.remove_prefix(1);
   }
   return handles;

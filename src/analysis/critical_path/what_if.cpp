@@ -1,8 +1,8 @@
 #include <array>
-#include <charconv>
 
 #include "analysis/critical_path/graph.h"
 #include "analysis/totals.h"
+#include "base/number.h"
 #include "trace/name_filter.h"
 
 namespace sonde::analysis {
@@ -23,8 +23,7 @@ Result<Change> change_of(const std::string& setting) {
   if (equals != setting.npos) {
     std::string_view text = std::string_view(setting).substr(equals + 1);
     if (!text.empty() && text.back() == '%') text.remove_suffix(1);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percentage);
-    if (error != std::errc() || end != text.data() + text.size()) percentage = -1;
+    percentage = number_in<double>(text).value_or(-1);
   }
   if (equals == 0 || !(percentage >= 0 && percentage <= 100)) {
     return make_error(ErrorCode::kInvalidArgument, "'" + setting + "' is not NAME=PERCENT",

@@ -87,13 +87,11 @@ std::vector<Sequence> choose(std::vector<Sequence> found, size_t ops, size_t lea
   std::vector<bool> taken(ops, false);
   std::vector<Sequence> chosen;
   for (Sequence& sequence : found) {
-    const auto is_taken = [&](uint32_t at) {
+    std::erase_if(sequence.at, [&](uint32_t at) {
       return taken[at] || taken[at + sequence.length - 1] ||
              std::find(taken.begin() + at, taken.begin() + at + sequence.length, true) !=
                  taken.begin() + at + static_cast<std::ptrdiff_t>(sequence.length);
-    };
-    sequence.at.erase(std::remove_if(sequence.at.begin(), sequence.at.end(), is_taken),
-                      sequence.at.end());
+    });
     if (sequence.at.size() < least) continue;
     for (const uint32_t at : sequence.at) {
       std::fill_n(taken.begin() + at, sequence.length, true);

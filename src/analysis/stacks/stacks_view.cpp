@@ -1,11 +1,12 @@
 #include "analysis/stacks/stacks_view.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
 #include "analysis/totals.h"
+#include "base/join.h"
+#include "base/number.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -90,12 +91,11 @@ void add_tree_rows(const CallTree& tree, double least_percentage, bool from_outs
   const int64_t whole_ns = tree.whole_ns();
   size_t root = tree.nodes.size();
   if (from_outside) {
-    std::string names;
-    for (const uint32_t node : common_path(tree, children)) {
-      names += (names.empty() ? "" : " > ") + tree.frames[tree.nodes[node].frame].text;
-      root = node;
-    }
+    const std::vector<uint32_t> path = common_path(tree, children);
+    const auto name = [&](uint32_t node) { return tree.frames[tree.nodes[node].frame].text; };
+    const std::string names = join(path, " > ", name);
     if (!names.empty()) section.remarks.push_back("Left out above all paths: " + names + ".");
+    if (!path.empty()) root = path.back();
   }
   struct Place {
     uint32_t node;
@@ -232,13 +232,12 @@ Result<std::optional<int64_t>> number_of(const Parameters& parameters, const cha
 
 Result<double> least_share(const Parameters& parameters) {
   const std::string& text = parameters.text("min-share");
-  double value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 100)) {
+  const auto value = number_in<double>(text);
+  if (!value || !(*value >= 0 && *value <= 100)) {
     return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is not a percentage",
                       "--min-share", "from 0 to 100");
   }
-  return value;
+  return *value;
 }
 
 report::Section tree_section(const CallTree& tree, const std::string& by, Weight weight,

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "analysis/findings/findings.h"
+#include "base/number.h"
 #include "cli/common.h"
 #include "cli/finding_names.h"
 #include "trace/other_tools.h"
@@ -14,13 +14,12 @@ constexpr int kFoundSomething = 3;
 
 Result<double> least_percentage(const Arguments& arguments) {
   const std::string text = arguments.value_or("least", "5");
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 100)) {
+  const auto value = number_in<double>(text);
+  if (!value || !(*value >= 0 && *value <= 100)) {
     return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is not a percentage", "--least",
                       "give a number from 0 to 100");
   }
-  return value;
+  return *value;
 }
 
 Result<std::vector<std::string>> fatal_findings(const Arguments& arguments) {

@@ -72,9 +72,7 @@ Result<Plan> plan_of(const Arguments& arguments) {
 // Keeps only what was asked for.
 Status choose(const Plan& plan, watch::Snapshot& snapshot) {
   const auto keep = [](auto& list, const auto& wanted) {
-    list.erase(
-        std::remove_if(list.begin(), list.end(), [&](const auto& each) { return !wanted(each); }),
-        list.end());
+    std::erase_if(list, [&](const auto& each) { return !wanted(each); });
   };
   if (plan.gpu) {
     if (snapshot.gpu(*plan.gpu) == nullptr) {
