@@ -38,9 +38,7 @@ std::string paragraphs(std::string_view text) {
     }
   }
   constexpr std::string_view kBreak = ".PP\n";
-  while (out.size() >= kBreak.size() && out.substr(out.size() - kBreak.size()) == kBreak) {
-    out.resize(out.size() - kBreak.size());
-  }
+  while (out.ends_with(kBreak)) out.resize(out.size() - kBreak.size());
   return out;
 }
 

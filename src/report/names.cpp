@@ -34,7 +34,7 @@ std::string source_name(std::string_view mangled) {
     if (length == 0 || i + length > mangled.size()) return {};
     const std::string_view part = mangled.substr(i, length);
     i += length;
-    if (part.substr(0, 10) != "_GLOBAL__N") {
+    if (!part.starts_with("_GLOBAL__N")) {
       if (!name.empty()) name += "::";
       name += part;
     }
@@ -91,7 +91,7 @@ size_t closing(std::string_view text, size_t open) {
 // "{lambda(float)#1}" -> "{lambda#1}"
 std::string short_braces(std::string_view braces) {
   const size_t hash = braces.rfind('#');
-  if (braces.substr(0, 7) == "{lambda" && hash != std::string_view::npos) {
+  if (braces.starts_with("{lambda") && hash != std::string_view::npos) {
     return "{lambda" + std::string(braces.substr(hash));
   }
   return std::string(braces);
@@ -272,12 +272,11 @@ void tell_apart_by_words(const std::string& alike, const std::set<std::string>& 
 // Shortens the different names of one group that look alike at depth 0.
 void tell_apart(const std::string& alike, const std::set<std::string>& group,
                 std::map<std::string, std::string>& short_of) {
+  const auto is_too_long = [](const std::string& text) { return text.size() > kLongest; };
   for (size_t depth = 1; depth <= 4; ++depth) {
     std::set<std::string> seen;
     for (const std::string& name : group) seen.insert(short_name(demangle(name), depth));
-    bool readable = true;
-    for (const std::string& text : seen) readable = readable && text.size() <= kLongest;
-    if (!readable) break;
+    if (std::any_of(seen.begin(), seen.end(), is_too_long)) break;
     if (seen.size() != group.size()) continue;
     for (const std::string& name : group) short_of[name] = short_name(demangle(name), depth);
     return;
@@ -287,7 +286,7 @@ void tell_apart(const std::string& alike, const std::set<std::string>& group,
 
 std::string shortest(const std::string& name) {
   const std::string whole = demangle(name);
-  if (whole.substr(0, 2) == "_Z") {
+  if (whole.starts_with("_Z")) {
     const std::string source = source_name(whole);
     return source.empty() ? whole : source;
   }

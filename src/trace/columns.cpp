@@ -152,17 +152,13 @@ void renumber_shapes(Trace& trace) {
 }
 
 void sort_queues(Trace& trace) {
-  std::vector<uint32_t> order(trace.queues.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return trace.queues[a] < trace.queues[b]; });
-  std::vector<uint32_t> number(order.size());
-  std::vector<Queue> queues;
-  for (size_t i = 0; i < order.size(); ++i) {
-    number[order[i]] = static_cast<uint32_t>(i);
-    queues.push_back(trace.queues[order[i]]);
+  const std::vector<Queue> found = trace.queues;
+  std::sort(trace.queues.begin(), trace.queues.end());
+  std::vector<uint32_t> number;  // by that of before; no two queues are equal
+  for (const Queue& queue : found) {
+    const auto place = std::lower_bound(trace.queues.begin(), trace.queues.end(), queue);
+    number.push_back(static_cast<uint32_t>(place - trace.queues.begin()));
   }
-  trace.queues = std::move(queues);
   for (uint32_t& queue : trace.ops.queue) queue = number[queue];
 }
 

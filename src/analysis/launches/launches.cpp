@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
@@ -19,16 +20,12 @@ using namespace report::columns;
 // A: the call, Q: from its end to the start of the operation, K: the operation, T: from the start
 // of the call to the end of both. W: of the time from the start of the call to the start of the
 // operation, that in which something it had to wait for still ran; S: the rest of that time.
-struct Phase {
-  const char* key;
-  const char* title;
-};
-constexpr Phase kPhases[] = {{"api", "A: call"},
-                             {"queue", "Q: in the queue"},
-                             {"operation", "K: operation"},
-                             {"total", "T: all"},
-                             {"behind", "W: behind other operations"},
-                             {"start", "S: to its start, without W"}};
+constexpr const char* kPhases[] = {"A: call",
+                                   "Q: in the queue",
+                                   "K: operation",
+                                   "T: all",
+                                   "W: behind other operations",
+                                   "S: to its start, without W"};
 
 struct Launches {
   std::vector<uint32_t> ops;  // those with a call
@@ -100,9 +97,7 @@ Launches launches_of(const trace::Trace& trace) {
 }
 
 int64_t sum(const std::vector<int64_t>& values) {
-  int64_t total = 0;
-  for (const int64_t value : values) total += value;
-  return total;
+  return std::accumulate(values.begin(), values.end(), int64_t{0});
 }
 
 report::Section phases_section(Launches& launches, int64_t short_ops, int64_t short_ns,
@@ -145,7 +140,7 @@ report::Section phases_section(Launches& launches, int64_t short_ops, int64_t sh
   for (size_t i = 0; i < std::size(kPhases); ++i) {
     Spread spread = spread_of(launches.phases[i]);
     if (spread.calls == 0) continue;
-    table.add_row({std::string(kPhases[i].title), spread.calls, spread.total_ns, spread.mean_ns(),
+    table.add_row({std::string(kPhases[i]), spread.calls, spread.total_ns, spread.mean_ns(),
                    spread.median_ns, spread.p95_ns, spread.min_ns, spread.max_ns});
   }
   return section;

@@ -82,7 +82,7 @@ report::Section groups_section(const trace::Trace& trace, const std::vector<Read
                                                                           trace.op_ns(reading.op));
   }
   report::Section section{.key = "counters", .empty_text = "No hardware counters of operations."};
-  for (const report::Column& column : groups.columns) section.table.add_column(column);
+  section.table.add_columns(groups.columns);
   add_columns(section.table);
   for (const auto& [key, sum] : sums) {
     add_row(groups.groups[key.first].key, key.second, sum, section.table);

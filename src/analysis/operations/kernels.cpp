@@ -46,7 +46,7 @@ report::Value extent_text(const ShapeUse& use, const int64_t (&extent)[3]) {
 }
 
 void add_columns(const OpGroups& groups, bool with_shapes, report::Table& table) {
-  for (const report::Column& column : groups.columns) table.add_column(column);
+  table.add_columns(groups.columns);
   table.add_columns({integer("calls", "Calls"), time("total_ns", "Total"),
                      percent("percentage", "Share"), percent("wall_percentage", "Wall"),
                      time("busy_ns", "Busy"), time("mean_ns", "Mean"), time("median_ns", "Median"),

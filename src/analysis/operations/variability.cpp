@@ -66,19 +66,14 @@ Value drift_of(const std::vector<double>& times, const std::vector<double>& valu
   return line.xy / line.xx * (times.back() - times.front()) / line.y_mean * 100;
 }
 
+// When calls began, from the first of them on, and how long they took.
 struct Course {
   std::vector<double> times, durations;
-};
-
-Course course_of(const trace::Trace& trace, std::span<const uint32_t> rows) {
-  Course course;
-  for (const uint32_t row : rows) {
-    course.times.push_back(
-        static_cast<double>(trace.ops.start_ns[row] - trace.ops.start_ns[rows.front()]));
-    course.durations.push_back(static_cast<double>(trace.op_ns(row)));
+  void add(const trace::Trace& trace, uint32_t row, uint32_t first) {
+    times.push_back(static_cast<double>(trace.ops.start_ns[row] - trace.ops.start_ns[first]));
+    durations.push_back(static_cast<double>(trace.op_ns(row)));
   }
-  return course;
-}
+};
 
 // What the sensor showed last when an operation began; nullptr before its first reading.
 const trace::Monitor::Reading* reading_at(const trace::Monitor& monitor, int64_t time_ns) {
@@ -110,7 +105,8 @@ std::vector<Value> row_of(const trace::Trace& trace, const std::string& after,
   for (const uint32_t row : rows) durations.push_back(trace.op_ns(row));
   const int64_t golden_ns = quantile(durations, 5);
   const Spread spread = spread_of(durations);
-  const Course course = course_of(trace, rows);
+  Course course;
+  for (const uint32_t row : rows) course.add(trace, row, rows.front());
   const int64_t excess_ns = spread.total_ns - golden_ns * spread.calls;
   return {trace.names[trace.label(rows.front())],
           after,
@@ -146,9 +142,7 @@ report::Section sensors_section(const trace::Trace& trace, const KernelNames& na
           if (monitor.what != what || monitor.gpu != trace.ops.gpu[row]) continue;
           const auto* reading = reading_at(monitor, trace.ops.start_ns[row]);
           if (reading == nullptr) continue;
-          course.times.push_back(
-              static_cast<double>(trace.ops.start_ns[row] - trace.ops.start_ns[rows.front()]));
-          course.durations.push_back(static_cast<double>(trace.op_ns(row)));
+          course.add(trace, row, rows.front());
           readings.push_back(reading->value);
         }
       }

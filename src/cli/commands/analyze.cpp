@@ -3,6 +3,7 @@
 
 #include <future>
 
+#include "base/join.h"
 #include "base/strings.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
@@ -35,12 +36,9 @@ Result<std::vector<const Analysis*>> chosen_analyses(const Arguments& arguments)
   for (const std::string_view name : split(*only, ',')) {
     const Analysis* found = analysis::find_analysis(trim(name));
     if (found == nullptr) {
-      std::string names;
-      for (const Analysis& known : analysis::all_analyses()) {
-        names += (names.empty() ? "" : ", ") + known.name;
-      }
       return make_error(ErrorCode::kInvalidArgument, "no analysis '" + std::string(name) + "'",
-                        "--only", "there are: " + names);
+                        "--only",
+                        "there are: " + join(analysis::all_analyses(), ", ", &Analysis::name));
     }
     chosen.push_back(found);
   }
@@ -78,20 +76,15 @@ Answer answer(const Analysis& analysis, const trace::Trace& trace, const Style& 
 // On two threads: analyses only read the trace.
 std::vector<Answer> answers_of(const std::vector<const Analysis*>& analyses,
                                const trace::Trace& trace, const Style& style) {
+  std::vector<Answer> answers(analyses.size());
   const auto every_second = [&](size_t first) {
-    std::vector<Answer> answers;
     for (size_t i = first; i < analyses.size(); i += 2) {
-      answers.push_back(answer(*analyses[i], trace, style));
+      answers[i] = answer(*analyses[i], trace, style);
     }
-    return answers;
   };
   auto odd = std::async(std::launch::async, every_second, 1);
-  const std::vector<Answer> even = every_second(0);
-  const std::vector<Answer> others = odd.get();
-  std::vector<Answer> answers;
-  for (size_t i = 0; i < analyses.size(); ++i) {
-    answers.push_back(i % 2 == 0 ? even[i / 2] : others[i / 2]);
-  }
+  every_second(0);
+  odd.get();
   return answers;
 }
 
