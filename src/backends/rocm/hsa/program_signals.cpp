@@ -105,31 +105,6 @@ bool forget_failed(Signal signal) {
   return entry != nullptr;
 }
 
-uint64_t lose_program_signals(const Queue* queue) {
-  ProgramSignal* done = nullptr;
-  uint64_t lost = 0;
-  pthread_mutex_lock(&g_lock);
-  for (ProgramSignal*& bucket : g_buckets) {
-    for (ProgramSignal** at = &bucket; *at != nullptr;) {
-      if (queue != nullptr && (*at)->queue != queue) {
-        at = &(*at)->next;
-        continue;
-      }
-      if (finished(*at, true)) {
-        ProgramSignal* pending = take(at);
-        pending->next = done;
-        done = pending;
-      } else {
-        g_free.give(unlink(at));
-        ++lost;
-      }
-    }
-  }
-  pthread_mutex_unlock(&g_lock);
-  finish(done);
-  return lost;
-}
-
 void forget(Signal signal) {
   if (!settle(signal) && forget_failed(signal)) agent().dropped("ops without a signal", 1);
 }
@@ -150,22 +125,38 @@ bool add_program_signal(const ProgramSignal& pending) {
 
 uint64_t program_signals_being_recorded() { return g_being_recorded.load(); }
 
-void collect_program_signals() {
+namespace {
+
+// Records the ops of a queue, or all, that have finished. If their signals end as well, the others
+// are forgotten; returns how many.
+uint64_t record_finished(const Queue* queue, bool signals_end) {
   ProgramSignal* done = nullptr;
+  uint64_t lost = 0;
   pthread_mutex_lock(&g_lock);
   for (ProgramSignal*& bucket : g_buckets) {
     for (ProgramSignal** at = &bucket; *at != nullptr;) {
-      if (!finished(*at, false)) {
+      const bool is_meant = queue == nullptr || (*at)->queue == queue;
+      if (is_meant && finished(*at, signals_end)) {
+        ProgramSignal* pending = take(at);
+        pending->next = done;
+        done = pending;
+      } else if (is_meant && signals_end) {
+        g_free.give(unlink(at));
+        ++lost;
+      } else {
         at = &(*at)->next;
-        continue;
       }
-      ProgramSignal* pending = take(at);
-      pending->next = done;
-      done = pending;
     }
   }
   pthread_mutex_unlock(&g_lock);
   finish(done);
+  return lost;
 }
+
+}  // namespace
+
+uint64_t lose_program_signals(const Queue* queue) { return record_finished(queue, true); }
+
+void collect_program_signals() { record_finished(nullptr, false); }
 
 }  // namespace sonde::hsa
