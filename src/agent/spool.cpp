@@ -35,7 +35,7 @@ bool g_exit_key_made = false;
 
 // Blocks the program's signal handlers, and cancellation, while a chunk is made: a handler that
 // forks would leave its child with a half-made chunk.
-class WithoutSignals {
+class WithoutSignals : Pinned {
  public:
   WithoutSignals() {
     sigset_t all;
@@ -43,8 +43,6 @@ class WithoutSignals {
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
 
  private:
   sigset_t before_;

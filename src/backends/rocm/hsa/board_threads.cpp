@@ -16,6 +16,7 @@
 #include "backends/cpu/blocked.h"
 #endif
 #include "base/errno_keeper.h"
+#include "base/time.h"
 
 namespace sonde::hsa {
 
@@ -104,12 +105,6 @@ void tell_all(wire::Board* to) {
   __atomic_store_n(&to->thread_count, count, __ATOMIC_RELEASE);
 }
 
-uint64_t now_ns() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 void tell_stopped(wire::Board* to) {
   const uint32_t asked = __atomic_load_n(&to->stopped_asked, __ATOMIC_ACQUIRE);
   if (asked == to->stopped_told) return;
@@ -144,9 +139,9 @@ void tell_threads() {
   tell_all(to);
   __atomic_store_n(&to->threads_told, asked, __ATOMIC_RELEASE);
   // A reader that stops threads needs its answers at once, or is gone.
-  constexpr uint64_t kMostNs = 3'000'000'000;
+  constexpr int64_t kMostNs = 3'000'000'000;
   constexpr timespec kShort = {0, 50'000};
-  for (const uint64_t begin = now_ns(); now_ns() - begin < kMostNs;) {
+  for (const int64_t begin = monotonic_now_ns(); monotonic_now_ns() - begin < kMostNs;) {
     tell_stopped(to);
     if (__atomic_load_n(&to->stops, __ATOMIC_ACQUIRE) == 0) break;
     nanosleep(&kShort, nullptr);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <initializer_list>
+#include <array>
 
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/counter_request.h"
@@ -96,14 +96,14 @@ bool is_wanted_kernel(uint64_t object) {
   return found;
 }
 
-bool make_signal(Signal* signal) {
-  return next().signal_create(1, 0, nullptr, kSignalGpuOnly, signal) == kSuccess;
+std::array<Signal*, 6> signals_of(Counted* counted) {
+  return {&counted->ready, &counted->go,       &counted->stopped,
+          &counted->read,  &counted->released, &counted->dispatch.signal};
 }
 
 void destroy(Counted* counted) {
-  for (const Signal signal : {counted->ready, counted->go, counted->stopped, counted->read,
-                              counted->released, counted->dispatch.signal}) {
-    if (signal.handle != 0) next().signal_destroy(signal);
+  for (const Signal* signal : signals_of(counted)) {
+    if (signal->handle != 0) next().signal_destroy(*signal);
   }
   free(counted);
 }
@@ -116,16 +116,15 @@ Counted* take() {
   if (counted == nullptr) {
     counted = static_cast<Counted*>(calloc(1, sizeof(Counted)));
     if (counted == nullptr) return nullptr;
-    if (!make_signal(&counted->ready) || !make_signal(&counted->go) ||
-        !make_signal(&counted->stopped) || !make_signal(&counted->read) ||
-        !make_signal(&counted->released) || !make_signal(&counted->dispatch.signal)) {
-      destroy(counted);
-      return nullptr;
+    for (Signal* signal : signals_of(counted)) {
+      if (next().signal_create(1, 0, nullptr, kSignalGpuOnly, signal) != kSuccess) {
+        destroy(counted);
+        return nullptr;
+      }
     }
   }
-  for (const Signal signal : {counted->ready, counted->go, counted->stopped, counted->read,
-                              counted->released, counted->dispatch.signal}) {
-    memory_of(signal)->value = 1;  // no other thread knows it yet
+  for (const Signal* signal : signals_of(counted)) {
+    memory_of(*signal)->value = 1;  // no other thread knows it yet
   }
   counted->next = nullptr;
   counted->running = counted->spoilt = counted->finished = false;

@@ -36,12 +36,10 @@ size_t g_count, g_room;
 Signal g_copied;
 std::atomic<int> g_unsaved[kUnsavedKinds];
 
-class Locked {
+class Locked : Pinned {
  public:
   Locked() { pthread_mutex_lock(&g_lock); }
   ~Locked() { pthread_mutex_unlock(&g_lock); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
 };
 
 uint32_t flags_of(Pool pool) {
