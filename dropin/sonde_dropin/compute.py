@@ -15,16 +15,25 @@ from .table import Usage, tell_differences
 _UNITS = ("per_kernel", "per_wave", "per_cycle", "per_second")
 
 
-def _report(command):
-    done = subprocess.run([tool.sonde(), *command, "--format", "json"], stdin=subprocess.DEVNULL,
+def _made(command, form):
+    done = subprocess.run([tool.sonde(), *command, "--format", form], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
         raise SystemExit(done.returncode)  # it has said why
-    return json.loads(done.stdout)
+    return done.stdout
 
 
-def _whole(option, text, least=0):
-    if not re.fullmatch(r"\d+", text) or int(text) < least:
+def _report(command):
+    return json.loads(_made(command, "json"))
+
+
+def _tables(command):
+    return {key: rows for key, rows in _report(command).items()
+            if isinstance(rows, list) and rows and isinstance(rows[0], dict)}
+
+
+def _whole(option, text):
+    if not re.fullmatch(r"\d+", text):
         raise Usage(f"{option}: '{text}' is not a number")
     return int(text)
 
@@ -94,8 +103,7 @@ def _rounded(value, decimals):
 
 def _save(folder, command, decimals):
     """Each table of the answer as a CSV file."""
-    tables = {key: rows for key, rows in _report(command).items()
-              if isinstance(rows, list) and rows and isinstance(rows[0], dict)}
+    tables = _tables(command)
     try:
         os.mkdir(folder)
     except FileExistsError as error:
@@ -132,8 +140,7 @@ def _database(path, command):
     """Each table of the answer as one of a new SQLite file."""
     if os.path.exists(path):
         raise tool.Failure(f"{path}: already exists; give a new name")
-    tables = {key: rows for key, rows in _report(command).items()
-              if isinstance(rows, list) and rows and isinstance(rows[0], dict)}
+    tables = _tables(command)
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         for key, rows in tables.items():
             names = list(rows[0])
@@ -146,18 +153,15 @@ def _database(path, command):
 
 def _serve(command, port):
     """A page with the charts, for a browser on this machine, until Ctrl-C."""
-    made = subprocess.run([tool.sonde(), *command, "--format", "html"], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, check=False)
-    if made.returncode != 0:
-        raise SystemExit(made.returncode)
+    made = _made(command, "html")
 
     class Page(http.server.BaseHTTPRequestHandler):
         def do_GET(self):  # pylint: disable=invalid-name
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(made.stdout)))
+            self.send_header("Content-Length", str(len(made)))
             self.end_headers()
-            self.wfile.write(made.stdout)
+            self.wfile.write(made)
 
         def log_message(self, *_):  # pylint: disable=arguments-differ
             pass

@@ -113,14 +113,10 @@ class Source:
 
 def _is_database(path):
     try:
-        with sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True) as database:
+        with sqlite3.connect(tool.to_read(path), uri=True) as database:
             return bool(database.execute("select 1 from sqlite_master where name like 'rocpd_info_agent%'").fetchone())
     except sqlite3.Error:
         return False
-
-
-def _quoted(path):
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _prefix(parsed, name):
@@ -180,7 +176,7 @@ def query(parsed):
                 path = shutil.copy(path, os.path.join(folder, "copy.db"))
                 with open(parsed["script"], encoding="utf-8") as file, sqlite3.connect(path) as database:
                     database.executescript(file.read())
-            with sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True) as database:
+            with sqlite3.connect(tool.to_read(path), uri=True) as database:
                 cursor = database.execute(parsed["query"])
                 if cursor.description is None:
                     raise Usage("--query: it is no SELECT")

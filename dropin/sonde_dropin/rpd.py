@@ -94,17 +94,13 @@ def remote(parsed):
 def _span(path):
     """First start and last end of what the trace has."""
     try:
-        database = sqlite3.connect("file:" + _quoted(path) + "?mode=ro", uri=True)
+        database = sqlite3.connect(tool.to_read(path), uri=True)
         row = database.execute(
             'SELECT min(s), max(e) FROM (SELECT min(start) AS s, max("end") AS e FROM rocpd_api '
             'UNION ALL SELECT min(start), max("end") FROM rocpd_op)').fetchone()
     except sqlite3.Error as error:
         raise tool.Failure(f"{path}: {error}") from error
     return row if row[0] is not None else (0, 0)
-
-
-def _quoted(path):
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _moment(option, text, span):

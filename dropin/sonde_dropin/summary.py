@@ -11,6 +11,7 @@ from .files import private
 DOMAINS = {"hip_api": "HIP_API", "hsa_api": "HSA_API", "marker_api": "MARKER_API", "rccl_api": "RCCL_API",
            "kernel": "KERNEL_DISPATCH", "memory_copy": "MEMORY_COPY"}
 UNITS = {"sec": 1e9, "msec": 1e6, "usec": 1e3, "nsec": 1}
+_FIGURES = ("Calls", "TotalDurationNs", "AverageNs", "Percentage", "MinNs", "MaxNs", "StdDev")
 _COLUMNS = ("NAME", "DOMAIN", "CALLS", "DURATION", "AVERAGE", "PERCENT (INC)", "MIN", "MAX", "STDDEV")
 
 
@@ -63,6 +64,11 @@ def _whole(names):
     return whole
 
 
+def _figures(one, total):
+    return (one.calls, one.total, round(one.mean, 6), round(100 * one.total / total, 6) if total else 0.0, one.low,
+            one.high, round(one.deviation, 6))
+
+
 def write_domains(path, found):
     """domain_stats.csv."""
     total = sum(_whole(names).total for names in found.values())
@@ -70,12 +76,8 @@ def write_domains(path, found):
                   key=lambda row: -row[1].total)
     with open(path, "w", newline="", encoding="utf-8", opener=private) as file:
         out = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        out.writerow(["Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage", "MinNs", "MaxNs",
-                      "StdDev"])
-        for name, one in rows:
-            out.writerow([name, one.calls, one.total, round(one.mean, 6),
-                          round(100 * one.total / total, 6) if total else 0.0, one.low, one.high,
-                          round(one.deviation, 6)])
+        out.writerow(["Name", *_FIGURES])
+        out.writerows([name, *_figures(one, total)] for name, one in rows)
     return len(rows)
 
 
@@ -123,16 +125,12 @@ def text(found, per_domain, whole, groups, unit):
 
 def table(found, per_domain):
     """The columns and rows of a whole summary, after those of the domains if these are wanted."""
-    def row(name, domain, one, total):
-        return (name, domain, one.calls, one.total, round(one.mean, 6),
-                round(100 * one.total / total, 6) if total else 0.0, one.low, one.high, round(one.deviation, 6))
-
     total = sum(_whole(names).total for names in found.values())
     wholes = [("", DOMAINS[domain], _whole(names)) for domain, names in found.items() if per_domain]
     every = [(name, DOMAINS[domain], one) for domain, names in found.items() for name, one in names.items()]
-    return (("Name", "Domain", "Calls", "TotalDurationNs", "AverageNs", "Percentage", "MinNs", "MaxNs", "StdDev"),
-            [row(*one, total) for part in (wholes, every)
-             for one in sorted(part, key=lambda one: (-one[2].total, one[0]))])
+    return (("Name", "Domain", *_FIGURES),
+            [(name, domain, *_figures(one, total)) for part in (wholes, every)
+             for name, domain, one in sorted(part, key=lambda one: (-one[2].total, one[0]))])
 
 
 def show(words, where):

@@ -69,6 +69,11 @@ def run(command):
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def to_read(path):
+    """The URI by which SQLite opens a file for reading only."""
+    return "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?mode=ro"
+
+
 def literal(name):
     """A name for `sonde record -o` that has no keys."""
     return name.replace("%", "%%")
