@@ -104,28 +104,6 @@ class LateShare(JobVerdict):
                 self.assert_waits([{rank: 3000 + more * (i % 4 == rank - 4) for rank in range(4, 8)} for i in range(20)],
                                   "for ranks 4, 5, 6, 7, which came 3.00 ms after the others")
 
-    def test_a_slow_node_with_one_rank_that_is_always_last(self):
-        """Ranks 4 to 7 are 3 ms late each time, and rank 7 by 70 us more: it alone costs the other seven 70 us each,
-        and the node costs its four neighbours 3 ms each."""
-        job = self.late_in(20 * [{4: 3000, 5: 3000, 6: 3000, 7: 3070}], 8)
-        rows = self.findings(*job.ranks, options=("--least", "0"))
-        self.assertEqual(rows["straggler"]["cost_ns"], 20 * 7 * 70_000)
-        self.assertEqual(rows["collective-waits"]["cost_ns"], 20 * 4 * 3_000_000)
-        remarks = self.remarks(*job.ranks)
-        self.assertIn("for ranks 4, 5, 6, 7, which came 3.00 ms after the others", remarks)
-        told = "but only 9.80 ms of that when it alone was missing"
-        self.assertIn(told, remarks)
-        for answer in self.each_way(job):
-            self.assertIn(told, answer["time_facts"]["late"])
-
-    def test_one_late_rank_of_others_that_are_not_together(self):
-        """Rank 3 is 5 ms late, the others come within 300 us: nearly all waiting is for it alone."""
-        job = self.late_in(20 * [{1: 100, 2: 300, 3: 5000}])
-        rows = self.findings(*job.ranks, options=("--least", "0"))
-        self.assertEqual((rows["straggler"]["cost_ns"], rows["collective-waits"]["cost_ns"]),
-                         (20 * 3 * 4_700_000, 20 * 500_000))
-        self.assertNotIn("it alone", self.remarks(*job.ranks))
-
     def test_one_rank_in_front(self):
         """All but rank 2 are 3 ms late."""
         self.assert_waits(20 * [{rank: 3000 for rank in range(8) if rank != 2}],

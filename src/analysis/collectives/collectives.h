@@ -1,7 +1,6 @@
 // Collective operations of one or several ranks. Used by `sonde collectives`.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -85,8 +84,6 @@ struct Instance {
   // The member that began last; kNobody: a tie, or not all waited for it.
   size_t last = kNobody;
   int64_t late_ns = 0;  // last start - the one before it; 0 in a tie
-  // Of what a part waited: for that member alone, when all others had begun.
-  int64_t for_last_ns(size_t part) const { return std::min(waited_ns[part], late_ns); }
 };
 
 // Members that share collectives which none leaves before all have arrived, directly or through
@@ -137,7 +134,6 @@ struct LatenessInGroup {
   int64_t late_in_group_ns = 0;             // sum of Instance::late_ns of these
   int64_t least_ns = 0, most_ns = 0;        // the least and the most of it
   int64_t caused_in_group_ns = 0;           // what the others waited in these
-  int64_t alone_in_group_ns = 0;            // of that, when it alone was missing
   int64_t waits_in_group_ns = 0;            // what all waited in all
   bool is_often_last = false, is_late = false;
 };
@@ -156,8 +152,7 @@ struct Lateness : LatenessInGroup {
 std::vector<Lateness> lateness(const Collectives& all, const Matched& matched);  // by member
 // In its worst group: "1.50 ms late on average, from 150 us to 2.85 ms", the range only where it is
 // wide, as of a rank that becomes slower; and that others "waited 48.0 ms for it", or also ",
-// of 50.0 ms in the group", if it is not often last there, ", but only 2.00 ms of that when it
-// alone was missing", if others came nearly as late, and ", and 64.0 ms in all its groups".
+// of 50.0 ms in the group", if it is not often last there, and ", and 64.0 ms in all its groups".
 std::string lateness_text(const Lateness& one);
 std::string waited_text(const Lateness& one);
 

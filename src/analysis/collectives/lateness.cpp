@@ -109,9 +109,6 @@ LatenessInGroup lateness_in(const InGroup& group, size_t member, const Matched& 
         one.last_in_group == 1 ? instance.late_ns : std::min(one.least_ns, instance.late_ns);
     one.most_ns = std::max(one.most_ns, instance.late_ns);
     one.caused_in_group_ns += waits_ns;
-    for (size_t part = 0; part < instance.parts.size(); ++part) {
-      one.alone_in_group_ns += instance.for_last_ns(part);
-    }
   }
   one.is_often_last =
       one.last_in_group > 0 && one.last_in_group * 100 >= one.in_group * kMostOfThem;
@@ -202,10 +199,6 @@ std::string waited_text(const Lateness& one) {
   std::string text = "waited " + format_duration(one.caused_in_group_ns) + " for it";
   if (!one.is_often_last) {
     text += fmt::format(", of {} in the group", format_duration(one.waits_in_group_ns));
-  }
-  if (one.alone_in_group_ns * 2 < one.caused_in_group_ns) {
-    text += fmt::format(", but only {} of that when it alone was missing",
-                        format_duration(one.alone_in_group_ns));
   }
   if (one.caused_ns != one.caused_in_group_ns) {
     text += fmt::format(", and {} in all its groups", format_duration(one.caused_ns));

@@ -17,7 +17,7 @@ constexpr Rule kStragglerRule = {
     "Look at what the late rank does before the collective: its share of the data, its host, its "
     "clocks. sonde ranks compares them, sonde collectives shows who waited for whom.",
     "the time that ranks waited in collectives without computing (of processes that have none on a "
-    "GPU, in those of gloo and MPI), when all others had come, for one rank that came last, "
+    "GPU, in those of gloo and MPI), for one rank that came last, "
     "alone and by more than the uncertainty of the clocks, in 60 % of the collectives of one of "
     "its groups, or that caused most of the waiting of one, by more than chance explains; it must "
     "not wait as long for others itself, nor may it have done so in collectives that are not "
@@ -31,8 +31,8 @@ constexpr Rule kWaitsRule = {
     "Balance the work: batches of equal length; logging, checkpoints and garbage collection at the "
     "same time on all ranks. sonde collectives shows who waited for whom, sonde steps which steps "
     "took longer.",
-    "the time that ranks waited in collectives without computing, but for that in which they waited "
-    "for the straggler alone, if there is one",
+    "the time that ranks waited in collectives without computing, for ranks other than the "
+    "straggler, if there is one",
     "all of it",
     true};
 
@@ -95,32 +95,20 @@ void claim(const Rule& rule, std::vector<Lanes> times, double saved, const std::
   }
 }
 
-// When a rank waited for the others of an instance, and from when on for the last of them alone.
-struct Wait {
-  const Instance& instance;
-  trace::Interval time;
-  int64_t alone_ns = 0;
-};
-
-Wait wait_of(const Collectives& all, const Instance& instance, size_t part) {
-  const Collective& one = all.list[instance.parts[part]];
-  const int64_t end_ns = one.start_ns + std::min(one.duration_ns(), instance.waited_ns[part]);
-  const int64_t alone_ns = end_ns - instance.for_last_ns(part);
-  return {instance, {one.start_ns, end_ns}, std::max(one.start_ns, alone_ns)};
-}
-
-// When ranks waited in collectives, by file: what `part` takes of each wait.
-template <typename Part>
+// When ranks waited in those collectives that `wanted` takes, by file.
+template <typename Wanted>
 std::vector<Lanes> waits_in(const Collectives& all, const Matched& matched,
-                            std::span<const trace::Trace> traces, Part part) {
+                            std::span<const trace::Trace> traces, Wanted wanted) {
   std::vector<Lanes> waits(traces.size());
   WaitingGpus gpus(traces);
   for (const Instance& instance : matched.instances) {
-    if (!instance.is_compared) continue;
+    if (!instance.is_compared || !wanted(instance)) continue;
     for (size_t i = 0; i < instance.parts.size(); ++i) {
       const Collective& one = all.list[instance.parts[i]];
-      const trace::Interval time = part(wait_of(all, instance, i));
-      for (const int64_t gpu : gpus.of(one)) extend_lane(waits[one.file], gpu, time);
+      const int64_t waited_ns = std::min(one.duration_ns(), instance.waited_ns[i]);
+      for (const int64_t gpu : gpus.of(one)) {
+        extend_lane(waits[one.file], gpu, {one.start_ns, one.start_ns + waited_ns});
+      }
     }
   }
   return waits;
@@ -141,10 +129,8 @@ void add_straggler(const Collectives& all, const Matched& matched,
                   name_of(all.members[first.member]), first.last_in_group, first.in_group,
                   lateness_text(first), waited_text(first)) +
       late_deed_text(all, matched, first, traces, claims);
-  auto waits = waits_in(all, matched, traces, [&](const Wait& wait) {
-    return wait.instance.last == first.member ? trace::Interval{wait.alone_ns, wait.time.end_ns}
-                                              : trace::Interval{};
-  });
+  auto waits = waits_in(all, matched, traces,
+                        [&](const Instance& instance) { return instance.last == first.member; });
   claim(kStragglerRule, std::move(waits), 1.0, text, traces, claims);
 }
 
@@ -200,32 +186,25 @@ std::string late_ones_text(const Collectives& all, const Matched& matched,
 void add_waits(const Collectives& all, const Matched& matched, std::span<const trace::Trace> traces,
                std::span<Claims> claims) {
   const size_t straggler = straggler_of(all, matched);
-  // What they waited for the straggler alone is another finding.
-  const auto for_others = [&](const Wait& wait) {
-    return wait.instance.last == straggler ? trace::Interval{wait.time.start_ns, wait.alone_ns}
-                                           : wait.time;
+  const auto is_other = [&](const Instance& instance) {
+    return straggler == kNobody || instance.last != straggler;
   };
-  int64_t count = 0, waited_ns = 0, longest_ns = 0;
+  int64_t count = 0, waited_ns = 0;
   const Instance* longest = nullptr;
   for (const Instance& instance : matched.instances) {
-    int64_t waits_ns = 0;
-    for (size_t i = 0; i < instance.waited_ns.size(); ++i) {
-      const trace::Interval time = for_others(wait_of(all, instance, i));
-      waits_ns += time.end_ns - time.start_ns;
-    }
-    if (waits_ns == 0) continue;
+    const int64_t waits_ns = instance.all_waited_ns();
+    if (!is_other(instance) || waits_ns == 0) continue;
     ++count;
     waited_ns += waits_ns;
     // Of equal ones the last: what came before it is known.
-    if (longest == nullptr || waits_ns >= longest_ns) longest = &instance;
-    longest_ns = std::max(longest_ns, waits_ns);
+    if (longest == nullptr || waits_ns >= longest->all_waited_ns()) longest = &instance;
   }
   if (longest == nullptr) return;
   std::string text =
       fmt::format("ranks waited {} in {} of {} collectives; most in one, {}", time_text(waited_ns),
-                  count, matched.instances.size(), time_text(longest_ns));
+                  count, matched.instances.size(), time_text(longest->all_waited_ns()));
   text += late_ones_text(all, matched, *longest);
-  claim(kWaitsRule, waits_in(all, matched, traces, for_others), 1.0, text, traces, claims);
+  claim(kWaitsRule, waits_in(all, matched, traces, is_other), 1.0, text, traces, claims);
 }
 
 void add_slow(const Collectives& all, const Matched& matched, std::span<const trace::Trace> traces,
