@@ -17,10 +17,6 @@ int64_t mean(const std::vector<int64_t>& values) {
          static_cast<int64_t>(values.size());
 }
 
-std::vector<int64_t> copy(std::span<const int64_t> values) {
-  return {values.begin(), values.end()};
-}
-
 }  // namespace
 
 StepPace step_pace(std::vector<int64_t> host_ns, std::vector<int64_t> gpu_ns) {
@@ -30,17 +26,6 @@ StepPace step_pace(std::vector<int64_t> host_ns, std::vector<int64_t> gpu_ns) {
   const int64_t gpu = gpu_ns.empty() ? 0 : median(gpu_ns);
   const bool is_ahead = static_cast<double>(gpu) > kAhead * static_cast<double>(host);
   return {is_ahead ? mean_ns : host, is_ahead};
-}
-
-std::optional<double> step_trend(std::span<const int64_t> host_ns,
-                                 std::span<const int64_t> gpu_ns) {
-  constexpr size_t kFewest = 10;
-  if (host_ns.size() < kFewest) return std::nullopt;
-  const size_t third = host_ns.size() / 3;
-  const StepPace first = step_pace(copy(host_ns.first(third)), copy(gpu_ns.first(third)));
-  const StepPace last = step_pace(copy(host_ns.last(third)), copy(gpu_ns.last(third)));
-  if (first.host_runs_ahead || last.host_runs_ahead || first.ns == 0) return std::nullopt;
-  return 100.0 * static_cast<double>(last.ns - first.ns) / static_cast<double>(first.ns);
 }
 
 std::vector<int64_t> gpu_time_of_steps(const trace::Trace& trace,

@@ -1,10 +1,8 @@
 // How long a step takes, which its time on the host does not tell where the host launches steps
-// long before the GPU works on them, and whether it gets longer. Used by steps, check and diff.
+// long before the GPU works on them. Used by steps, check and diff.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "trace/trace.h"
@@ -21,11 +19,6 @@ struct StepPace {
 
 // Of steps of one process: their times on the host, and of the busiest GPU.
 StepPace step_pace(std::vector<int64_t> host_ns, std::vector<int64_t> gpu_ns);
-
-// Percent by which the last third of the steps takes longer than the first. Not told of few steps,
-// nor where the host runs ahead: a queue that has filled is no trend.
-std::optional<double> step_trend(std::span<const int64_t> host_ns, std::span<const int64_t> gpu_ns);
-constexpr double kLeastTrend = 10;  // percent that are worth a word
 
 // How long the busiest GPU worked on each of so many steps; `step_of` is of trace::step_of_ops().
 std::vector<int64_t> gpu_time_of_steps(const trace::Trace& trace,

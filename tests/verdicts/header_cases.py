@@ -44,27 +44,6 @@ class Header(Verdict):
         self.assertRegex(printed, r"Steps of each process +10\n")
         self.assertRegex(printed, r"Median step, slowest process +6.00 ms\n")
 
-    def growing(self, percent, number=0, length=1000, steps=30, warm_up=0):
-        """The host does more from step to step: the medians of the first and the last third are so far apart."""
-        trace, at = Trace(rank=number, world=2, process=100 + number), 0
-        for step in range(steps):
-            lasts = 50 * length if step < warm_up else round(length * (1 + percent / 100 * (step - 4.5) / 20))
-            trace.step(step, at, lasts)
-            trace.kernel("k", at + 20, length * 0.7, launched=at + 5)
-            at += lasts
-        return trace
-
-    def test_steps_that_get_slower_are_told(self):
-        """Of 30 steps the fifth takes 1 ms and the twenty-fifth 1.4 ms; others all take the same, but for a
-        warm-up, or another process's take longer."""
-        said = "note: the last third of the steps takes 40.0 % longer than the first"
-        for traces, where in (([self.growing(40)], ""), ([self.growing(0), self.growing(40, 1)],
-                                                         ", in the process where that differs most")):
-            self.assertIn(f"{said}{where}: sonde steps shows them", " ".join(self.text("check", *traces).split()))
-        for same in ([self.growing(5)], [self.growing(-40)], [self.growing(40, steps=9)],
-                     [self.growing(0, steps=12, warm_up=2)], [self.growing(0), self.growing(0, 1, 3000)]):
-            self.assertNotIn("third", self.text("check", *same))
-
     def test_busy_after_the_warm_up_says_so(self):
         """Two steps that compile for 45 of 50 ms, then ten that the GPU fills: the one share has the warm-up,
         the other has not, and is not called that of all operations."""

@@ -246,9 +246,7 @@ std::string findings_definition() {
       "Before the findings: Steps and their median are those that sonde steps has; of several "
       "processes or files, the steps of the one with most and the median of the slowest. GPU busy "
       "of wall time has the warm-up in both times; from the first to the last operation neither has "
-      "it, if steps were left out. A note says by how much the median of the last third of the steps "
-      "is above that of the first, without the warm-up, if that is 10 % or more of at least ten "
-      "steps.\n\n";
+      "it, if steps were left out.\n\n";
   for (const Rule* rule : all_rules()) {
     text += indented(rule->id, std::string(rule->definition) + ". Could save: " + rule->saving);
   }

@@ -56,7 +56,6 @@ struct Pace {
   int64_t steps = 0, warm_up = 0;  // the latter are the first ones, which were taken out
   int64_t step_ns = 0;             // of the steps that are left: StepPace::ns
   bool host_runs_ahead = false;    // in a process: StepPace
-  std::optional<double> trend;     // step_trend() without the warm-up, the largest of a process
   void join(const Pace& other);    // all but `whole`
   bool of_device = false;          // told from kernels that repeat, not from markers
   // The whole program, if a part of its operations was taken out.

@@ -10,7 +10,6 @@
 #include "analysis/findings/rules.h"
 #include "analysis/recorded_ranks.h"
 #include "analysis/stacks/sample_totals.h"
-#include "analysis/step_pace.h"
 #include "analysis/totals.h"
 #include "base/join.h"
 
@@ -225,16 +224,6 @@ std::string machines_text(const trace::Trace& trace, int64_t wall_ns) {
       time_text(*most - *least));
 }
 
-// What costs most may be what makes the later steps slower; the steps tell.
-std::string trend_text(std::span<const Pace> paces) {
-  Pace all;
-  for (const Pace& pace : paces) all.join(pace);
-  if (!all.trend || *all.trend < kLeastTrend) return "";
-  return fmt::format(
-      "the last third of the steps takes {:.1f} % longer than the first{}: sonde steps shows them",
-      *all.trend, all.processes == 1 ? "" : ", in the process where that differs most");
-}
-
 // Names also the causes that cost little, for readers who look for one.
 std::string left_out_text(std::span<const Finding> findings) {
   std::string text = "too small to list, with what they could save:";
@@ -283,7 +272,7 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   // Wall time and steps are by file.
   RecordedRanks(traces).tell(", and counted once; wall time and steps are those of one recording",
                              report);
-  std::vector<std::string> notes = {outside_text(overview), trend_text(paces)};
+  std::vector<std::string> notes = {outside_text(overview)};
   for (const trace::Trace& trace : traces) {
     notes.push_back(machines_text(trace, overview.wall_ns));
     notes.push_back(clocks_text(trace));

@@ -196,15 +196,14 @@ Pace pace_of(const trace::Trace& trace, const Launched& launched,
       gpu_time_of_steps(trace, launched.step_of(), launched.steps().size());
   for (const OfProcess& process : processes) {
     const auto gpu = std::span(gpu_ns).subspan(process.first, process.count);
-    const auto host = lengths_of(std::span(launched.steps()).subspan(process.first, process.count));
-    const StepPace of_steps = step_pace(host, {gpu.begin(), gpu.end()});
+    const StepPace of_steps =
+        step_pace(lengths_of(std::span(launched.steps()).subspan(process.first, process.count)),
+                  {gpu.begin(), gpu.end()});
     pace.join({.processes = 1,
                .steps = static_cast<int64_t>(process.count),
                .warm_up = static_cast<int64_t>(process.warm_up),
                .step_ns = of_steps.ns,
                .host_runs_ahead = of_steps.host_runs_ahead,
-               .trend = step_trend(std::span(host).subspan(process.warm_up),
-                                   gpu.subspan(process.warm_up)),
                .whole = {}});
   }
   // Only operations are left out, so a program without a GPU is analysed as a whole.
@@ -268,7 +267,6 @@ void Pace::join(const Pace& other) {
   warm_up = std::max(warm_up, other.warm_up);
   step_ns = std::max(step_ns, other.step_ns);
   host_runs_ahead |= other.host_runs_ahead;
-  trend = std::max(trend, other.trend);
 }
 
 Pace::Whole whole_of(const trace::Trace& trace) {

@@ -171,18 +171,31 @@ void sort_by_start(const trace::Trace& trace, std::vector<StepTime>& times) {
                    [&](const StepTime& a, const StepTime& b) { return key(a) < key(b); });
 }
 
-// Of all processes together. One whose steps are longer than another's is no trend, so all are
-// brought to one scale.
+// Where the host runs ahead, its times say nothing of how long steps take.
+bool any_is_ahead(std::span<const StepTime> times) {
+  std::vector<int64_t> gpu;
+  for (const StepTime& time : times) gpu.push_back(time.gpu_ns);
+  return step_pace(lengths_of(times), std::move(gpu)).host_runs_ahead;
+}
+
+// Percent by which the last third is slower than the first. One process whose steps are longer than
+// another's is no trend, nor is a queue that has filled.
 Value trend_of(std::span<const StepTime> times) {
-  const auto middle = static_cast<double>(median_of(lengths_of(times)));
-  std::vector<int64_t> host, gpu;
-  for (const StepTime& time : times) {
-    const double scale = middle / static_cast<double>(std::max<int64_t>(1, time.usual_ns));
-    host.push_back(std::llround(static_cast<double>(time.time_ns) * scale));
-    gpu.push_back(std::llround(static_cast<double>(time.gpu_ns) * scale));
-  }
-  const auto trend = step_trend(host, gpu);
-  return trend ? Value(*trend) : Value();
+  const size_t third = times.size() / 3;
+  if (times.size() < 2 * kFewSteps) return std::monostate{};
+  if (any_is_ahead(times.first(third)) || any_is_ahead(times.last(third))) return std::monostate{};
+  const int64_t middle = median_of(lengths_of(times));
+  const auto median_on_one_scale = [&](std::span<const StepTime> part) {
+    std::vector<int64_t> lengths = lengths_of(part);
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (part[i].usual_ns == middle) continue;
+      lengths[i] = std::llround(static_cast<double>(lengths[i]) * static_cast<double>(middle) /
+                                static_cast<double>(part[i].usual_ns));
+    }
+    return median_of(std::move(lengths));
+  };
+  const int64_t first = median_on_one_scale(times.first(third));
+  return percent_of(median_on_one_scale(times.last(third)) - first, first);
 }
 
 Value rank_of(const trace::Trace& trace, const trace::Step& step) {
@@ -329,13 +342,14 @@ report::Section steps_section(const trace::Trace& trace, std::span<const StepTim
 }
 
 std::string why_none_is_slow(std::span<const StepTime> times) {
+  constexpr double kTrend = 10;  // percent
   if (times.size() < kFewSteps) return "Too few steps to tell which are slow.";
   if (std::any_of(times.begin(), times.end(), [](auto& time) { return time.is_ahead; })) {
     return "Not told: the host runs ahead.";
   }
   const Value trend = trend_of(times);
   const auto* percentage = std::get_if<double>(&trend);
-  if (percentage != nullptr && *percentage >= kLeastTrend) {
+  if (percentage != nullptr && *percentage >= kTrend) {
     return "No step stands out, but they take longer and longer: see the last third above.";
   }
   return "No step stands out: none is further above the median than steps usually are.";
