@@ -3,8 +3,7 @@
 
 #include "base/next_function.h"
 #include "compute/fault.h"
-
-#define EXPORT extern "C" __attribute__((visibility("default")))
+#include "driver/hooks.h"
 
 using namespace softgpu;
 

@@ -173,12 +173,12 @@ inline const std::string& session() {
   return directory.path();
 }
 
-// What a process of the session recorded; nothing if it has no spool.
+// What a process of the session recorded, in the one spool that it has; nothing if it has none.
 inline Seen read_process(pid_t pid) {
-  for (const auto& folder : wire::list_spools(session())) {
-    if (folder.pid == static_cast<uint32_t>(pid)) return read_spool(folder);
-  }
-  return {};
+  auto spools = wire::list_spools(session());
+  std::erase_if(spools, [&](auto& one) { return one.pid != static_cast<uint32_t>(pid); });
+  EXPECT_LE(spools.size(), 1u);
+  return spools.empty() ? Seen() : read_spool(spools.front());
 }
 
 inline Seen read_own() { return read_process(getpid()); }

@@ -175,9 +175,8 @@ void append_code_point(std::string& out, std::string_view bytes) {
 }  // namespace
 
 void append_json_escaped(std::string& out, std::string_view text) {
-  for (size_t i = 0, length = 1; i < text.size(); i += std::max<size_t>(length, 1)) {
+  for (size_t i = 0; i < text.size(); ++i) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
-    length = c < 0x80 ? 1 : utf8_length(text, i);
     if (c == '"' || c == '\\') {
       out += '\\';
       out += static_cast<char>(c);
@@ -190,8 +189,9 @@ void append_json_escaped(std::string& out, std::string_view text) {
       out += "\\u00";
       out += kHex[c >> 4];
       out += kHex[c & 15];
-    } else if (length != 0) {
+    } else if (const size_t length = utf8_length(text, i); length != 0) {
       append_code_point(out, text.substr(i, length));
+      i += length - 1;
     } else {
       out += kReplacement;
     }

@@ -258,7 +258,7 @@ class Perfetto(import_case.ImportCase):
                          category="rocm_memory_copy") +
                   slice_(1, 5, 2, name="main", category="user") +
                   slice_(70, 80, 2, name="epoch", category="rocm_marker_api"))
-        self.assertEqual(self.apis(", coalesce(domain, '')"), [
+        self.assertEqual(self.apis(", domain"), [
             (7, 9, 1, 5, "main", ""), (7, 9, 10, 20, "hipLaunchKernel", "hip"),
             (7, 9, 70, 80, "UserMarker", "roctx")])
         self.assertEqual(self.ops(), [(1, 2, 40, 60, "gemm", "KernelExecution"),

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline void cl_check(cl_int code, const char* what, int line) {
+static inline void cl_check(cl_int code, const char* what, const char* file, int line) {
   if (code == CL_SUCCESS) return;
-  fprintf(stderr, "line %d: %s: %d\n", line, what, code);
+  fprintf(stderr, "%s:%d: %s: %d\n", file, line, what, code);
   exit(1);
 }
-#define CHECK(call) cl_check((call), #call, __LINE__)
-#define CHECK_CODE(code, what) cl_check((code), what, __LINE__)
+#define CHECK(call) cl_check((call), #call, __FILE__, __LINE__)
+#define CHECK_CODE(code, what) cl_check((code), what, __FILE__, __LINE__)
 
 // Exit status of a test that cannot run here.
 enum { kSkip = 77 };
@@ -60,7 +60,7 @@ static inline cl_mem make_buffer(cl_context context, size_t bytes) {
 static inline cl_kernel make_kernel(cl_program program, const char* name) {
   cl_int code;
   cl_kernel kernel = clCreateKernel(program, name, &code);
-  CHECK_CODE(code, name);
+  CHECK_CODE(code, "clCreateKernel");
   return kernel;
 }
 

@@ -35,7 +35,7 @@ struct OnDevice {
   T* p = nullptr;
   size_t count;
   explicit OnDevice(size_t n) : count(n) {
-    MUST(hipMalloc(&p, std::max<size_t>(n * sizeof(T), 4)));
+    MUST(hipMalloc(&p, std::max<size_t>(n * sizeof(T), 1)));
   }
   explicit OnDevice(const std::vector<T>& values) : OnDevice(values.size()) {
     MUST(hipMemcpy(p, values.data(), count * sizeof(T), hipMemcpyHostToDevice));

@@ -104,8 +104,9 @@ Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& 
   SONDE_ASSIGN(const auto filter, user_filter(parameters.text("user")));
   const OpenFrames open(trace, user);
   const StackFrames stacks(trace, filter);
-  const Grouped grouped = group_sites(
-      trace, [&](Row api) { return site_text(open, stacks, parameters.text("by"), api); });
+  const std::string& by = parameters.text("by");
+  const Grouped grouped =
+      group_sites(trace, [&](Row api) { return site_text(open, stacks, by, api); });
   const Groups groups = group_rows(grouped.group_of, grouped.texts.size());
   report::Section section{.key = "stacks", .empty_text = "No device operations."};
   report::Table& table = section.table;

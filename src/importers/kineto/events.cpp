@@ -22,9 +22,15 @@ constexpr uint32_t kPhase = 1, kCategory = 2;  // bits of fields of an event tha
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-// A number or word as it stands in the text, also as a text in quotes.
+// A number or word as it stands in the text, without the blanks after it.
+std::string_view trimmed(std::string_view token) {
+  while (!token.empty() && is_blank(token.back())) token.remove_suffix(1);
+  return token;
+}
+
+// The same of one that may be a text in quotes.
 std::string_view without_quotes(std::string_view token) {
-  token = trim(token);
+  token = trimmed(token);
   return token.size() >= 2 && token.front() == '"' ? token.substr(1, token.size() - 2) : token;
 }
 
@@ -90,7 +96,7 @@ error_code raw_text(od::value value, std::string_view token, std::string_view& t
 
 // The inside of a string. Most have no escapes and stay where they are.
 error_code EventParser::Impl::text_of(od::value value, std::string_view& text) {
-  const std::string_view token = trim(value.raw_json_token());
+  const std::string_view token = trimmed(value.raw_json_token());
   if (token.size() < 2 || token.front() != '"') {
     text = token == "null" ? std::string_view() : token;
     return raw_text(value, token, text);
@@ -105,7 +111,7 @@ error_code EventParser::Impl::text_of(od::value value, std::string_view& text) {
 
 error_code EventParser::Impl::number_or_text(od::value value, int64_t& number,
                                              std::string_view& text) {
-  const std::string_view token = trim(value.raw_json_token());
+  const std::string_view token = trimmed(value.raw_json_token());
   const auto parsed = decimal_to_int(token, 0);
   if (parsed) {
     number = *parsed;
@@ -220,7 +226,7 @@ error_code EventParser::Impl::parse_args(od::value value, Event& event) {
   od::object object;
   const error_code error = value.get_object().get(object);
   if (error == simdjson::INCORRECT_TYPE) {  // a number or a text: kept as it is
-    event.args = trim(value.raw_json_token());
+    event.args = trimmed(value.raw_json_token());
     return simdjson::SUCCESS;
   }
   if (error) return error;

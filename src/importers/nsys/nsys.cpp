@@ -229,7 +229,8 @@ Status Reader::markers() {
 // Columns 2 to 5: globalPid, device, stream, correlation. Ends with the sink's launch.
 void Reader::launch(const Row& row, Op& op, Launch& facts) {
   const int64_t pid = pid_of(row.integer(2)), device = row.integer_or(3, 0);
-  op.gpu = value_or(gpus_, {pid, device}, value_or(gpus_, {0, device}, device));
+  const auto gpu = gpus_.find({pid, device});
+  op.gpu = gpu == gpus_.end() ? value_or(gpus_, {0, device}, device) : gpu->second;
   op.queue = row.integer_or(4, 0);
   facts.op = sink_.op(op);
   facts.process = sink_.process(pid);
