@@ -16,9 +16,8 @@ namespace {
 namespace od = simdjson::ondemand;
 using simdjson::error_code;
 
-constexpr int kMicroseconds = 3;               // powers of ten above a nanosecond
-constexpr size_t kLongestKey = 16;             // of the arguments that are looked at
-constexpr uint32_t kPhase = 1, kCategory = 2;  // bits of fields of an event that were there
+constexpr int kMicroseconds = 3;    // powers of ten above a nanosecond
+constexpr size_t kLongestKey = 16;  // of the arguments that are looked at
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -235,39 +234,61 @@ error_code EventParser::Impl::parse_args(od::value value, Event& event) {
 
 error_code EventParser::Impl::parse_field(od::field& field, Event& event, uint32_t& seen) {
   const char* raw = field.key().raw();
-  // Whether it is this field, which an event has once.
-  const auto is = [&](std::string_view key, uint32_t bit) {
-    if (std::memcmp(raw, key.data(), key.size()) != 0 || raw[key.size()] != '"') return false;
+  const auto is = [raw](std::string_view key) {
+    return std::memcmp(raw, key.data(), key.size()) == 0 && raw[key.size()] == '"';
+  };
+  const auto once = [&](uint32_t bit) {
     if ((seen & bit) != 0) batch->problems.twice.add(event.offset);
     seen |= bit;
-    return true;
   };
   od::value value = field.value();
-  if (is("ph", kPhase)) {
-    std::string_view text;
-    if (const error_code error = text_of(value, text)) return error;
-    event.phase = text.size() == 1 ? text[0] : '?';
-  } else if (is("cat", kCategory)) {
-    if (const error_code error = text_of(value, event.category_text)) return error;
-    event.spelling = spelling_of(event.category_text);
-    event.category = kCategories[event.spelling].category;
-  } else if (is("pid", 4)) {
-    return number_or_text(value, event.pid, event.pid_text);
-  } else if (is("tid", 8)) {
-    event.has_tid = true;
-    return number_or_text(value, event.tid, event.tid_text);
-  } else if (is("name", 16)) {
-    return text_of(value, event.name);
-  } else if (is("ts", 32)) {
-    return time_of(value, event.ts, event.has_ts, event.offset);
-  } else if (is("dur", 64)) {
-    return time_of(value, event.dur, event.has_dur, event.offset);
-  } else if (is("args", 128)) {
-    return parse_args(value, event);
-  } else if (is("id", 256)) {
-    return text_of(value, event.id);
+  switch (raw[0]) {
+    case 'p':
+      if (is("ph")) {
+        once(1);
+        std::string_view text;
+        if (const error_code error = text_of(value, text)) return error;
+        event.phase = text.size() == 1 ? text[0] : '?';
+      } else if (is("pid")) {
+        once(2);
+        return number_or_text(value, event.pid, event.pid_text);
+      }
+      return simdjson::SUCCESS;
+    case 'c':
+      if (!is("cat")) return simdjson::SUCCESS;
+      once(4);
+      if (const error_code error = text_of(value, event.category_text)) return error;
+      event.spelling = spelling_of(event.category_text);
+      event.category = kCategories[event.spelling].category;
+      return simdjson::SUCCESS;
+    case 'n':
+      if (!is("name")) return simdjson::SUCCESS;
+      once(8);
+      return text_of(value, event.name);
+    case 't':
+      if (is("tid")) {
+        once(16);
+        event.has_tid = true;
+        return number_or_text(value, event.tid, event.tid_text);
+      }
+      if (!is("ts")) return simdjson::SUCCESS;
+      once(32);
+      return time_of(value, event.ts, event.has_ts, event.offset);
+    case 'd':
+      if (!is("dur")) return simdjson::SUCCESS;
+      once(64);
+      return time_of(value, event.dur, event.has_dur, event.offset);
+    case 'a':
+      if (!is("args")) return simdjson::SUCCESS;
+      once(128);
+      return parse_args(value, event);
+    case 'i':
+      if (!is("id")) return simdjson::SUCCESS;
+      once(256);
+      return text_of(value, event.id);
+    default:
+      return simdjson::SUCCESS;
   }
-  return simdjson::SUCCESS;
 }
 
 bool EventParser::Impl::wanted(const Event& event) const {
@@ -300,7 +321,7 @@ error_code EventParser::Impl::parse_event(od::object& object, uint32_t offset) {
     if (const error_code error = std::move(item).get(field)) return error;
     if (const error_code error = parse_field(field, event, seen)) return error;
     // Phase and category come first in most files: then the rest need not be looked at.
-    constexpr uint32_t kPhaseAndCategory = kPhase | kCategory;
+    constexpr uint32_t kPhaseAndCategory = 1 | 4;
     if (!wants.others && (seen & kPhaseAndCategory) == kPhaseAndCategory && !wanted(event)) {
       return simdjson::SUCCESS;
     }
