@@ -2,7 +2,8 @@
 # runs: 1
 """What sampling takes from a program: CPU time of the same work alone, recorded and sampled, and what the
 sampler itself counts, for Python with sixteen frames. The first samples of a process open its events and
-files, which says nothing about a longer one: they have a row of their own."""
+files, which says nothing about a longer one: they have a row of their own. The work makes no objects: where the
+interpreter finds room for new integers, which an empty sitecustomize.py changes, weighs 10 % in a loop over them."""
 
 import sqlite3
 import statistics
@@ -16,13 +17,13 @@ FIRST = 40  # samples
 TRACE = FOLDER / "t.rpd"
 
 WORK.write_text("""
-import time
+import itertools, time
 def deep(n):
     if n:
         return deep(n - 1)
     total = 0
-    for i in range(40_000_000):
-        total += i
+    for _ in itertools.repeat(None, 60_000_000):
+        total = total + 1 & 127
     return total
 deep(15)
 print(time.process_time())
