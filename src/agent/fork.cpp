@@ -147,10 +147,11 @@ void start_over() {
   // A signal handler may have forked while its thread was defining something.
   const uint32_t busy = state.busy;
   const bool whole = holds_definitions() && busy == 0;
+  const bool none_holds = whole || try_lock_definitions();
   state = {};
   state.busy = busy;
   forget_spool();
-  forget_windows();
+  forget_windows(none_holds);
   g_state.forked = 1;
   reset_definitions_after_fork(whole);
 }

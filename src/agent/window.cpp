@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/definitions.h"
 #include "agent/events.h"
 #include "agent/spool.h"
 #include "agent/state.h"
@@ -19,12 +20,28 @@ constexpr uint32_t kMostStarted = 64;
 
 struct Windows {
   bool wanted = false;
+  bool is_stuck = false;  // in a child: another thread of the parent may have been matching
   regex_t pattern = {};
   uint32_t open = 0;                    // open ranges that match
   uint64_t known[kKnownTexts] = {};     // hashes of texts; the lowest bit is the answer
   uint64_t started[kMostStarted] = {};  // ids of matching ranges that range_start() began
 };
 constinit Windows g_windows;
+
+// regexec() takes a lock of its own for as long as it matches. A forked child would inherit it from
+// another thread, and a signal handler wait for its own thread: so it is only taken with the lock
+// that a fork waits for, and not by a handler. False: not now.
+bool match(const char* text, bool& yes) {
+  const Inside inside;
+  const bool had = holds_definitions();
+  if (!inside) return false;
+  if (g_windows.is_stuck) count_drop(wire::DropSource::kDefinition, wire::DropReason::kBusy);
+  if (g_windows.is_stuck || (!had && !lock_definitions())) return false;
+  const ErrnoKeeper keep;
+  yes = regexec(&g_windows.pattern, text, 0, nullptr, 0) == 0;
+  if (!had) unlock_definitions();
+  return true;
+}
 
 // Caches answers: matching takes a microsecond, and programs use few names.
 bool matches(const char* text) {
@@ -37,8 +54,8 @@ bool matches(const char* text) {
   uint64_t& place = g_windows.known[(hash >> 32) % kKnownTexts];
   const uint64_t known = load(place);
   if ((known | 1) == (hash | 1)) return (known & 1) != 0;
-  ErrnoKeeper keep;
-  const bool yes = regexec(&g_windows.pattern, text, 0, nullptr, 0) == 0;
+  bool yes = false;
+  if (!match(text, yes)) return false;
   store(place, (hash & ~uint64_t{1}) | (yes ? 1 : 0));
   return yes;
 }
@@ -136,8 +153,9 @@ void end_windows_of(const Ring* ring) {
   if (g_windows.wanted) ended(windows_of(ring));
 }
 
-void forget_windows() {
+void forget_windows(bool may_match) {
   if (!g_windows.wanted) return;
+  g_windows.is_stuck |= !may_match;
   memset(g_windows.started, 0, sizeof g_windows.started);
   ended(load(g_windows.open));
 }

@@ -22,7 +22,8 @@ void window_range_stop(uint64_t id);
 
 // Ends the windows that a thread leaves open.
 void end_windows_of(const Ring* ring);
-// For a forked child: the open windows are the parent's.
-void forget_windows();
+// For a forked child: the open windows are the parent's. It may match no further names if one was
+// being matched as it was forked.
+void forget_windows(bool may_match);
 
 }  // namespace sonde::agent

@@ -1,8 +1,11 @@
 // A marker window: recording is off, and on only while a range is open whose name matches.
 #include "agent/window.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 
+#include <atomic>
 #include <thread>
 
 #include "agent/agent_test_support.h"
@@ -104,7 +107,7 @@ TEST_F(Window, AsManyAsAreStartedAtATimeAreCountedDownAgain) {
 TEST_F(Window, ForgettingLeavesWhatTheProgramSaidItself) {
   agent_->start();
   agent::window_range_start(0, 0, "decode of the parent");
-  agent::forget_windows();  // as in a forked child
+  agent::forget_windows(/*may_match=*/true);  // as in a forked child
   EXPECT_TRUE(is_on());
   agent_->stop();
 }
@@ -130,6 +133,56 @@ TEST_F(Window, NamesAreMatchedAsTheyAre) {
       agent::window_range_pop(0);
     }
   }
+}
+
+// How often each of them meets the other within a match.
+constexpr int kTimes = 300;
+
+std::string new_text() {
+  static std::atomic<int> count{0};
+  return "request " + std::to_string(++count);
+}
+
+TEST_F(Window, AForkedChildMatchesWhileAnotherThreadOfItsParentDid) {
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) {
+      agent::window_range_push(0, 0, new_text().c_str());
+      agent::window_range_pop(0);
+    }
+  });
+  for (int i = 0; i < kTimes; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);
+      agent::window_range_push(0, 0, "decode of a child");
+      _exit(is_on() ? 0 : 1);
+    }
+    ASSERT_EQ(exit_of(child), 0) << i;
+  }
+  over = true;
+  other.join();
+}
+
+TEST_F(Window, ASignalHandlerDoesNotWaitForTheMatchThatItInterrupts) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    static volatile int handled = 0;
+    signal(SIGVTALRM, [](int) {
+      agent::window_range_push(0, 0, handled % 2 == 0 ? "request of a handler" : "another one");
+      agent::window_range_pop(0);
+      handled = handled + 1;
+    });
+    const itimerval often = {{0, 100}, {0, 100}};  // us
+    setitimer(ITIMER_VIRTUAL, &often, nullptr);
+    while (handled < kTimes) {
+      agent::window_range_push(0, 0, new_text().c_str());
+      agent::window_range_pop(0);
+    }
+    _exit(0);
+  }
+  EXPECT_EQ(exit_of(child), 0);
 }
 
 }  // namespace
