@@ -23,7 +23,7 @@ using wire::ClArgument;
 // The last value that clSetKernelArg() was given.
 struct Given {
   uint32_t bytes;
-  bool is_local;
+  bool is_null;  // the value: local memory, or a null pointer to a buffer
   uint64_t word;
 };
 struct Arguments {
@@ -54,7 +54,8 @@ void describe_argument(cl_kernel kernel, cl_uint index, const Given& given, ClAr
   const bool may_be_buffer = given.bytes == sizeof(cl_mem) &&
                              (!known || where != CL_KERNEL_ARG_ADDRESS_PRIVATE) &&
                              g_buffers.get(reinterpret_cast<const void*>(given.word), &bytes);
-  to->kind = given.is_local                                    ? wire::kClLocal
+  const bool may_be_local = !known || where == CL_KERNEL_ARG_ADDRESS_LOCAL;
+  to->kind = given.is_null && may_be_local                     ? wire::kClLocal
              : may_be_buffer                                   ? wire::kClBuffer
              : known && where == CL_KERNEL_ARG_ADDRESS_PRIVATE ? wire::kClValue
                                                                : wire::kClUnknown;
@@ -110,6 +111,17 @@ void note_argument(cl_kernel kernel, cl_uint index, size_t bytes, const void* va
   if (value != nullptr) memcpy(&given.word, value, bytes < 8 ? bytes : 8);
   if (index >= arguments.count) arguments.count = index + 1;
   g_arguments.put(kernel, arguments);
+}
+
+void begin_arguments(cl_kernel kernel, cl_kernel of) {
+  if (!has_board()) return;
+  Arguments arguments = {};
+  const bool has = of != nullptr && g_arguments.get(of, &arguments);
+  if (has) {
+    g_arguments.put(kernel, arguments);
+  } else {
+    g_arguments.take(kernel, &arguments);
+  }
 }
 
 uint64_t note_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,

@@ -10,6 +10,8 @@ namespace sonde::opencl {
 void open_board();
 bool has_board();
 
+// A new kernel, whose handle an earlier one may have had: it has no arguments, or those `of` has.
+void begin_arguments(cl_kernel kernel, cl_kernel of);
 void note_argument(cl_kernel kernel, cl_uint index, size_t bytes, const void* value);
 
 // Called before the enqueue, which may not return if the kernel crashes. Returns the launch's

@@ -91,7 +91,9 @@ const char* kernel_text(cl_kernel handle) {
 }
 
 void after_clCreateKernel(cl_kernel kernel, cl_program, const char* name, cl_int*) {
-  if (kernel != nullptr) remember(kernel, name);
+  if (kernel == nullptr) return;
+  begin_arguments(kernel, nullptr);
+  remember(kernel, name);
 }
 
 void after_clCreateKernelsInProgram(cl_int code, cl_program program, cl_uint, cl_kernel* kernels,
@@ -102,11 +104,16 @@ void after_clCreateKernelsInProgram(cl_int code, cl_program program, cl_uint, cl
           CL_SUCCESS) {
     return;
   }
-  for (size_t i = 0; i < count; ++i) ask_name(kernels[i]);
+  for (size_t i = 0; i < count; ++i) {
+    begin_arguments(kernels[i], nullptr);
+    ask_name(kernels[i]);
+  }
 }
 
-void after_clCloneKernel(cl_kernel kernel, cl_kernel, cl_int*) {
-  if (kernel != nullptr) ask_name(kernel);
+void after_clCloneKernel(cl_kernel kernel, cl_kernel source, cl_int*) {
+  if (kernel == nullptr) return;
+  begin_arguments(kernel, source);
+  ask_name(kernel);
 }
 
 // A local-memory argument changes the kernel's resource use.
