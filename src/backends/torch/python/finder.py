@@ -51,7 +51,7 @@ def _start(torch):
     try:
         hook = os.path.join(os.path.dirname(__file__), "hook.py")
         space = {"__name__": "_sonde_torch_hook", "__file__": hook}
-        with open(hook) as file:
+        with open(hook, "rb") as file:
             exec(compile(file.read(), hook, "exec"), space)
         space["start"](torch)
     except Exception:

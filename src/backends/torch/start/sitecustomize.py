@@ -21,7 +21,7 @@ def _hide(folder):
 
 def _run(file):
     space = {"__name__": "_sonde_start", "__file__": file}
-    with open(file) as source:
+    with open(file, "rb") as source:  # text without an encoding warns where that is asked for
         exec(compile(source.read(), file, "exec"), space)
     return space
 
@@ -62,7 +62,7 @@ def _start():
     which = os.environ.get("SONDE_PYTHON_TRACE")
     if which:  # sonde record --python-trace
         library = os.path.dirname(folder)
-        _run(os.path.join(library, "python", "calls.py"))["start"](library, which)
+        _run(os.path.join(library, "tracing", "calls.py"))["start"](library, which)
 
 
 try:
