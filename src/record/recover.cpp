@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "record/chunk_access.h"
 #include "record/drain.h"
 #include "record/liveness.h"
 #include "record/parts.h"
@@ -70,7 +71,7 @@ Status copy_trace(const std::string& from, const std::string& to) {
   return make_error(ErrorCode::kIo, "cannot copy: " + error.message(), to);
 }
 
-// The file to continue with: the recorder's own, or a copy of it.
+// The file to continue with: the recorder's own, or a copy of it. "": that one is gone.
 Result<store::Writer> open_trace(const std::string& recorded, const std::string& output) {
   std::error_code error;
   if (output != recorded && fs::exists(output, error)) {
@@ -86,6 +87,52 @@ Result<store::Writer> open_trace(const std::string& recorded, const std::string&
     SONDE_TRY(copy_trace(recorded, output));
   }
   return store::Writer::open(output, store::Writer::Mode::kAppend);
+}
+
+// Whether the file is the trace of the session with this number; nothing if that cannot be told.
+// Opening it for writing removes what a killed writer has left beside it.
+std::optional<bool> is_trace_of(const std::string& trace, uint64_t session_id) {
+  auto database = store::Database::open(trace, store::Database::Mode::kReadWrite);
+  if (!database) return std::nullopt;
+  const auto own = store::is_unfinished_of(*database, session_id);
+  return own ? std::optional(*own) : std::nullopt;
+}
+
+// What the session names has precedence: a recovery into another file goes on with that one.
+bool was_moved_to(const std::string& trace, const Result<std::string>& recorded,
+                  uint64_t session_id) {
+  if (trace.empty() || (recorded && is_trace_of(*recorded, session_id).value_or(false))) {
+    return false;
+  }
+  return is_trace_of(trace, session_id).value_or(false);
+}
+
+// Whether the program has got chunks back, so that what was in them is in the trace alone: one is
+// marked so, is used again, or was deleted.
+bool has_given_back(const std::string& session) {
+  for (const auto& folder : wire::list_spools(session)) {
+    std::map<uint32_t, uint64_t> next;  // sequence, by ring
+    for (const auto& file : wire::list_chunks(folder.path)) {
+      const uint64_t expected = next[file.ring]++;
+      wire::ChunkStatus header;
+      if (file.ring == 0 || !read_status(file.path, header) ||
+          wire::judge_header(header) != wire::HeaderVerdict::kGood) {
+        continue;
+      }
+      if (header.sequence != expected || header.state == wire::ChunkState::kDrained) return true;
+    }
+  }
+  return false;
+}
+
+// Whether the recorder's trace is not where the session says, but another one or none.
+bool is_gone(const std::string& trace, const std::string& session, uint64_t session_id) {
+  std::error_code error;
+  if (!fs::exists(trace, error)) return has_given_back(session);
+  if (is_trace_of(trace, session_id).value_or(true)) return false;
+  auto other = store::Database::open(trace, store::Database::Mode::kReadOnly);
+  const auto rows = other ? store::count_rows(*other) : Result<store::RowCounts>(other.error());
+  return rows && rows->apis + rows->ops != 0;
 }
 
 // A recorder may be killed when all is in the trace and only the directory is left to remove.
@@ -150,12 +197,28 @@ Status finish_processes(Drain& drain, const Images& images, Outcome& outcome) {
   return ok_status();
 }
 
+// Reads everything, and finishes the processes.
+Status read_all(Drain& drain, const wire::SessionControl& control, Outcome& outcome) {
+  // Reading takes a while, in which processes that are not recorded any longer may end.
+  Images images;
+  look_at_processes(drain, control, images);
+  while (drain.poll() != 0) SONDE_TRY(drain.commit(false));
+  look_at_processes(drain, control, images);
+  return finish_processes(drain, images, outcome);
+}
+
 }  // namespace
 
-Result<Outcome> recover(const std::string& session, const std::string& output) {
+Result<Outcome> recover(const std::string& session, const std::string& output,
+                        const std::string& trace) {
   const FileSizeSignalIgnored ignored_signal;
   SONDE_ASSIGN(auto control, wire::Control::open(session));
   auto recorded = read_output_name(session);
+  if (was_moved_to(trace, recorded, control->id)) {
+    std::error_code error;
+    recorded = fs::absolute(trace, error).string();
+    SONDE_TRY(write_output_name(session, *recorded));
+  }
   if (!recorded && output.empty()) {
     if (!wire::list_spools(session).empty()) return std::move(recorded).error();
     remove_session_dir(session);
@@ -178,7 +241,13 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
       return outcome;
     }
   }
-  SONDE_ASSIGN(auto writer, open_trace(recorded ? *recorded : path, path));
+  const bool gone = recorded && is_gone(*recorded, session, control->id);
+  if (gone && output.empty()) {
+    return make_error(
+        ErrorCode::kNotFound, "the trace of this recording is not here any more", path,
+        "move it back, or give its new path; -o FILE makes one of what is left in " + session);
+  }
+  SONDE_ASSIGN(auto writer, open_trace(gone ? "" : recorded ? *recorded : path, path));
   SONDE_ASSIGN(auto ingest, store::Ingest::open(writer, control->id, session));
   // From here on this file and the session belong together: an interrupted recovery continues with
   // it.
@@ -186,16 +255,11 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   __atomic_store_n(&control->closed, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&control->recording, 0, __ATOMIC_RELAXED);
 
-  if (recorded) remove_stray_part(*recorded, session);
+  if (recorded && !gone) remove_stray_part(*recorded, session);
   Drain drain(session, control, ingest);
   const auto now = wire::read_clocks_exactly(control->clock);
   if (!wire::is_of_this_boot(*control) || !ingest.follows(now)) drain.leave_clocks();
-  // Reading takes a while, in which processes that are not recorded any longer may end.
-  Images images;
-  look_at_processes(drain, *control, images);
-  while (drain.poll() != 0) SONDE_TRY(drain.commit(false));
-  look_at_processes(drain, *control, images);
-  SONDE_TRY(finish_processes(drain, images, outcome));
+  SONDE_TRY(read_all(drain, *control, outcome));
   SONDE_TRY(name_frames(writer.database()));
   SONDE_TRY(drain.finish());
   SONDE_TRY(count_outcome(writer.database(), outcome));

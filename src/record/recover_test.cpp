@@ -1,6 +1,9 @@
-// When a process ended whose recorder was killed: by its last sign of life, whenever the recovery
-// comes.
+// When a process ended whose recorder was killed: by its last sign of life,
+// whenever the recovery comes. And which file the recovery goes on with.
 #include "record/liveness.h"
+
+#include <fstream>
+#include <iterator>
 
 #include "base/time.h"
 #include "record/drain_test_support.h"
@@ -9,7 +12,13 @@ namespace sonde::record {
 namespace {
 
 constexpr int64_t kPauseNs = 300'000'000;
+constexpr int64_t kMarks = 200'000;
 constexpr const char* kEnd = "SELECT end_ns FROM sonde_process";
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 class RecoverTest : public DrainTest {
  protected:
@@ -24,13 +33,36 @@ class RecoverTest : public DrainTest {
     EXPECT_TRUE(outcome && outcome->left_running == 0);
     return now;
   }
-  // A program that makes a mark, opens a range, does nothing for a while, and ends.
+  // A program that makes a mark, opens a range, does nothing for a while, and
+  // ends.
   pid_t start_lazy() {
     return start([](Agent agent) {
       agent->mark(0, 0, "once");
       agent->range_push(0, 0, "open");
       pause();
     });
+  }
+  // A program whose recorder is killed when it has stored half of the marks,
+  // and has given chunks back, which were used again.
+  void record_in_part() {
+    constexpr int64_t kAhead = 5000;
+    std::atomic<int64_t>&made = progress_->marks[0], &stored = progress_->marks[1];
+    const pid_t child = start([&](Agent agent) {
+      for (int64_t i = 1; i <= kMarks; ++i) {
+        agent->mark(0, 0, "t0");
+        made = i;
+        while (i <= kMarks / 2 && i - stored >= kAhead) usleep(100);
+      }
+    });
+    while (stored < kMarks / 2 - kAhead) {
+      const int64_t before = made;
+      drain_->poll();
+      ASSERT_TRUE(drain_->commit(true));
+      stored = before;
+    }
+    stored = kMarks;
+    close();
+    wait_for(child);
   }
 };
 
@@ -59,9 +91,9 @@ TEST_F(RecoverTest, ARecorderThatWatchedKnowsMoreThanTheRecords) {
   EXPECT_GE(value(kEnd), watched);
   EXPECT_LE(value(kEnd), after);
   // What was open ends with the process.
-  EXPECT_EQ(
-      value("SELECT \"end\" FROM rocpd_api WHERE id IN (SELECT api_id FROM sonde_unfinished)"),
-      value(kEnd));
+  EXPECT_EQ(value("SELECT \"end\" FROM rocpd_api WHERE id IN (SELECT api_id "
+                  "FROM sonde_unfinished)"),
+            value(kEnd));
 }
 
 TEST_F(RecoverTest, AnEndThatWasNotStoredIsNotLaterThanItWas) {
@@ -74,7 +106,8 @@ TEST_F(RecoverTest, AnEndThatWasNotStoredIsNotLaterThanItWas) {
   for (const auto& live : drain_->live()) {
     ASSERT_TRUE(drain_->finish_process(live.spool, "exit 0"));
   }
-  // The recorder goes on, but the end is not committed, as if a reader kept the trace locked.
+  // The recorder goes on, but the end is not committed, as if a reader kept the
+  // trace locked.
   pause();
   drain_->poll();
   ASSERT_TRUE(drain_->commit(false));
@@ -112,6 +145,49 @@ TEST_F(RecoverTest, AProcessIsTheOneThatNamedTheSpool) {
   const auto later = static_cast<uint64_t>(monotonic_now_ns());
   EXPECT_FALSE(liveness.runs({later << 1 | 1, static_cast<uint32_t>(child), false, false}, true));
   wait_for(child);
+}
+
+TEST_F(RecoverTest, ATraceThatWasMovedIsFinishedWhereItIs) {
+  record_in_part();
+  const std::string moved = folder_ + "/moved.rpd";
+  fs::rename(trace(), moved);
+  {
+    auto another = store::Writer::open(trace(), store::Writer::Mode::kCreate);
+    ASSERT_TRUE(another);
+    another->api({.pid = 1, .start_ns = 1, .end_ns = 2});
+    ASSERT_TRUE(another->finish());
+  }
+  const std::string before = bytes_of(trace());
+  EXPECT_FALSE(recover(session(), ""));
+  const auto outcome = recover(session(), "", moved);
+  ASSERT_TRUE(outcome) << outcome.error().to_line();
+  EXPECT_EQ(outcome->path, moved);
+  EXPECT_EQ(bytes_of(trace()), before);
+  EXPECT_FALSE(fs::exists(session()));
+  fs::rename(moved, trace());
+  EXPECT_EQ(rows("t0"), kMarks);
+}
+
+TEST_F(RecoverTest, WithoutItsTraceWhatIsLeftIsTakenOnlyIntoAnother) {
+  record_in_part();
+  fs::remove(trace());
+  EXPECT_FALSE(recover(session(), ""));
+  EXPECT_FALSE(fs::exists(trace()));
+  const auto outcome = recover(session(), trace());
+  ASSERT_TRUE(outcome) << outcome.error().to_line();
+  EXPECT_GT(rows("t0"), 0);
+  EXPECT_LT(rows("t0"), kMarks);
+  EXPECT_FALSE(fs::exists(session()));
+}
+
+TEST_F(RecoverTest, ARecoveryIntoAnotherFileIsGoneOnWithThere) {
+  record_in_part();
+  const std::string copy = folder_ + "/copy.rpd";
+  fs::copy_file(trace(), copy);
+  ASSERT_TRUE(write_output_name(session(), copy));
+  const auto outcome = recover(session(), "", trace());
+  ASSERT_TRUE(outcome) << outcome.error().to_line();
+  EXPECT_EQ(outcome->path, copy);
 }
 
 }  // namespace

@@ -43,8 +43,10 @@ Result<int> list(const Arguments& arguments) {
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return list(arguments);
-  SONDE_ASSIGN(const std::string session, record::session_of(arguments.positionals()[0]));
-  SONDE_ASSIGN(const auto outcome, record::recover(session, arguments.value_or("output", "")));
+  const std::string what(arguments.positionals()[0]);
+  SONDE_ASSIGN(const std::string session, record::session_of(what));
+  SONDE_ASSIGN(const auto outcome,
+               record::recover(session, arguments.value_or("output", ""), what));
   if (outcome.path.empty()) {
     fmt::print(stderr, "sonde: {}: nothing was left to recover, the directory is removed\n",
                session);
@@ -65,7 +67,7 @@ whose records are all in the trace, because only its removal was interrupted, is
 WHAT is the trace (even if the recording had not made it yet), or the session directory. Without it,
 sonde recover lists the recordings that can be finished, newest first: those in $SONDE_SPOOL_DIR,
 $TMPDIR, /tmp, /var/tmp, /dev/shm and the current folder. A trace knows its session directory
-wherever that is.
+wherever that is, and may have been moved since: then give the trace.
 
 A program whose recorder was killed goes on recording until the session directory has taken another
 256 MiB (sonde record --orphan-limit); later events are counted as lost, and everything before is

@@ -1,5 +1,7 @@
 #include "store/ingest/unfinished.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "wire/session.h"
@@ -16,6 +18,14 @@ Result<std::optional<std::string>> unfinished_session(Database& database) {
   const std::string value(rows.text(0));  // "ID PATH"
   const size_t space = value.find(' ');
   return std::optional(space != std::string::npos ? value.substr(space + 1) : std::string());
+}
+
+Result<bool> is_unfinished_of(Database& database, uint64_t session_id) {
+  SONDE_ASSIGN(const bool there, database.has_table("sonde_ingest"));
+  if (!there) return false;
+  SONDE_ASSIGN(const std::string owner,
+               database.text("SELECT value FROM sonde_ingest WHERE key = 'session'"));
+  return owner.starts_with(fmt::format("{:x} ", session_id));
 }
 
 std::string unfinished_text(const std::string& path, const std::string& session) {
