@@ -67,7 +67,7 @@ Status copy_table(Database& from, Database& to, std::string_view table, const st
   return copy_rows(rows, insert);
 }
 
-// Notes which rows go on, and leaves out of the state which calls do not any more.
+// Notes which rows go on, and leaves out of the state which calls and operations do not any more.
 class Pending {
  public:
   static Result<Pending> open(Database& part, const PartStart& start) {
@@ -90,9 +90,11 @@ class Pending {
         return i < words.size() ? parse_int(words[i]).value_or(0) : 0;
       };
       if (line.empty()) continue;
-      if (line[0] == 'c' && number(2) <= start_.api_id) continue;  // waited for a part already
-      if (line[0] == 'c') SONDE_TRY(add(api_, number(2)));
-      if (line[0] == 'w' && number(2) != 0) SONDE_TRY(add(op_, number(2)));
+      const bool call = line[0] == 'c', op = line[0] == 'w' && number(2) != 0;
+      // What has waited for a part already stays in this one.
+      if ((call && number(2) <= start_.api_id) || (op && number(2) <= start_.op_id)) continue;
+      if (call) SONDE_TRY(add(api_, number(2)));
+      if (op) SONDE_TRY(add(op_, number(2)));
       if (line[0] == 's') SONDE_TRY(add(text_, number(4)));
       kept += std::string(line) + "\n";
     }
@@ -161,12 +163,16 @@ Status take_out(Database& part, int64_t now_ns) {
              now_ns);
 }
 
+Result<int64_t> last_number(Database& part, std::string_view table) {
+  return part.integer(fmt::format("SELECT seq FROM sqlite_sequence WHERE name = '{}'", table));
+}
+
 }  // namespace
 
 Result<PartStart> hand_over(Database& part, const PartStart& start, const std::string& next,
                             int64_t now_ns) {
-  SONDE_ASSIGN(const int64_t last,
-               part.integer("SELECT seq FROM sqlite_sequence WHERE name = 'rocpd_api'"));
+  SONDE_ASSIGN(const int64_t last_api, last_number(part, "rocpd_api"));
+  SONDE_ASSIGN(const int64_t last_op, last_number(part, "rocpd_op"));
   SONDE_TRY(find_pending(part, start));
   // It has its name when it is whole.
   const std::filesystem::path path(next);
@@ -187,7 +193,7 @@ Result<PartStart> hand_over(Database& part, const PartStart& start, const std::s
   }
   SONDE_TRY(take_out(part, now_ns));
   SONDE_TRY(part.exec("DROP TABLE moved_api; DROP TABLE moved_op; DROP TABLE moved_text"));
-  return PartStart{last};
+  return PartStart{last_api, last_op};
 }
 
 Result<std::string> rotated_recording(Database& database) {

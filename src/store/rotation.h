@@ -16,13 +16,13 @@ namespace sonde::store {
 
 // Where the numbers of a part begin.
 struct PartStart {
-  int64_t api_id = 0;  // the last one before the part
+  int64_t api_id = 0, op_id = 0;  // the last ones before the part
 };
 
 // Makes the file `next` of all that records to come may refer to, and takes out of `part`, which is
 // committed and has a transaction open, what goes on there: calls whose operations have not come
-// (once each: where they have not come by the next rotation either, the link is lost) and
-// operations whose calls have not. `now_ns` is the end of the one and the start of the other.
+// and operations whose calls have not, once each: where they have not come by the next rotation
+// either, the link is lost. `now_ns` is the end of the one and the start of the other.
 Result<PartStart> hand_over(Database& part, const PartStart& start, const std::string& next,
                             int64_t now_ns);
 
