@@ -12,9 +12,9 @@ namespace sonde::store {
 
 namespace {
 
-constexpr size_t kMaxWaiting = 1 << 20;  // correlations of ops that wait for their call
-constexpr size_t kMaxUsedCalls = 1024;   // calls that have an op and may get more
-constexpr int32_t kLargestError = 9999;  // of any runtime
+constexpr size_t kMaxWaiting = 1 << 20;    // correlations of ops that wait for their call
+constexpr size_t kMaxUsedCalls = 1 << 14;  // calls that have an op and may get more
+constexpr int32_t kLargestError = 9999;    // of any runtime
 
 // Values of hipMemcpyKind, which RPD's `kind` column holds.
 int64_t copy_kind(uint32_t kind) {
@@ -76,14 +76,27 @@ void Ingest::Impl::wait(Process& process, uint64_t correlation, const WaitingOp&
   if (process.waiting.size() > kMaxWaiting) forget_waiting(process, kMaxWaiting);
 }
 
-// A call can launch several ops, which come one soon after the other.
-void Ingest::Impl::use_call(Process& process, uint64_t correlation, int64_t api_id) {
-  process.calls[correlation] = {api_id, true};
+// A call can launch several ops: those of a graph come one after the other, while many calls of
+// other threads get theirs. One that got another op since it was looked at stays for another round.
+void Ingest::Impl::use_call(Process& process, uint64_t correlation, KnownCall& call) {
+  if (call.used) {
+    call.used_again = true;
+    return;
+  }
+  call.used = true;
   process.used_calls.push_back(correlation);
-  if (process.used_calls.size() <= kMaxUsedCalls) return;
-  const auto oldest = process.calls.find(process.used_calls.front());
-  if (oldest != process.calls.end() && oldest->second.used) process.calls.erase(oldest);
-  process.used_calls.pop_front();
+  while (process.used_calls.size() > kMaxUsedCalls) {
+    const uint64_t oldest = process.used_calls.front();
+    process.used_calls.pop_front();
+    const auto found = process.calls.find(oldest);
+    if (found == process.calls.end() || !found->second.used) continue;
+    if (!found->second.used_again) {
+      process.calls.erase(found);
+    } else {
+      found->second.used_again = false;
+      process.used_calls.push_back(oldest);
+    }
+  }
 }
 
 void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_id) {
@@ -174,7 +187,7 @@ void Ingest::Impl::op(Process& process, KnownRing& ring, const wire::Record& rec
   int64_t api_id = -1;
   if (const auto call = process.calls.find(fields.correlation); call != process.calls.end()) {
     api_id = call->second.api_id;
-    if (!call->second.used) use_call(process, fields.correlation, api_id);
+    use_call(process, fields.correlation, call->second);
     link(process, waiting, api_id);
   } else if (fields.correlation != 0) {
     wait(process, fields.correlation, waiting);

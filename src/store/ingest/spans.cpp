@@ -79,9 +79,11 @@ void Ingest::Impl::call(Process& process, KnownRing& ring, const wire::Record& r
       write_detail(process, op, api_id);
     }
     process.waiting.erase(waiting);
-    return use_call(process, correlation, api_id);
+    KnownCall& known = process.calls[correlation];
+    known = {api_id};
+    return use_call(process, correlation, known);
   }
-  process.calls[correlation] = {api_id, false};
+  process.calls[correlation] = {api_id};
   process.unused_calls.push_back(correlation);
   while (process.unused_calls.size() > kMaxOpenCalls) {
     const auto oldest = process.calls.find(process.unused_calls.front());

@@ -81,7 +81,8 @@ struct KnownRing {
 
 struct KnownCall {
   int64_t api_id = 0;
-  bool used = false;  // an op of it has come; more may
+  bool used = false;        // an op of it has come; more may
+  bool used_again = false;  // another has, since it was found the one used longest ago
 };
 
 // Two numbers or texts that are looked up together.
@@ -230,7 +231,7 @@ struct Ingest::Impl {
   void op_counter(Process& process, const KnownRing& ring, const wire::Record& record);
   void copy_request(Process& process, const wire::Record& record);
   void wait(Process& process, uint64_t correlation, const WaitingOp& op);
-  void use_call(Process& process, uint64_t correlation, int64_t api_id);
+  void use_call(Process& process, uint64_t correlation, KnownCall& call);
   void link(Process& process, const WaitingOp& waiting, int64_t api_id);
   void write_detail(Process& process, const WaitingOp& waiting, int64_t api_id);
 
