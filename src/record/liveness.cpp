@@ -114,6 +114,13 @@ bool Liveness::has_ended_by_now(uint64_t spool, const TracedProcess& process) {
   return mapped_.count(spool) == 0;
 }
 
+bool Liveness::any_runs(const std::map<uint64_t, TracedProcess>& processes, bool by_now) {
+  return std::any_of(processes.begin(), processes.end(), [&](const auto& item) {
+    const auto& [spool, process] = item;
+    return !(by_now ? has_ended_by_now(spool, process) : has_ended(spool, process));
+  });
+}
+
 bool Liveness::has_ended(uint64_t spool, const TracedProcess& process) {
   if (process.other_namespace) {
     if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs) look_at_maps();

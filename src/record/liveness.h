@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -27,6 +28,8 @@ class Liveness {
   bool has_ended(uint64_t spool, const TracedProcess& process);
   // The same for the last time: by the current state, without waiting for certainty.
   bool has_ended_by_now(uint64_t spool, const TracedProcess& process);
+  // Whether one of these, by spool, is not known to have ended; `by_now`: by the current state.
+  bool any_runs(const std::map<uint64_t, TracedProcess>& processes, bool by_now);
   // Whether the process image, which nobody has watched, still runs. `pids_are_ours`: its number is
   // one of this pid namespace.
   bool runs(const Drain::Live& live, bool pids_are_ours);

@@ -76,7 +76,6 @@ class Recording {
   void tell_denied(int pidfd_error);
   void sample_metrics();
   void fail(const Error& error);
-  bool others_running();
   void finish_processes(Outcome& outcome);
   void finish_parts(Outcome& outcome);
   void finish(Outcome& outcome);
@@ -356,12 +355,6 @@ uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
   return bytes;
 }
 
-bool Recording::others_running() {
-  return std::any_of(processes_.begin(), processes_.end(), [this](const auto& item) {
-    return !liveness_.has_ended(item.first, item.second);
-  });
-}
-
 Outcome Recording::watch(SignalPipe& signals) {
   StatusLine status(!options_.quiet);
   if (parts_ != nullptr) trigger_ = std::make_unique<Trigger>(options_.rotation, signals);
@@ -380,8 +373,10 @@ Outcome Recording::watch(SignalPipe& signals) {
     ::poll(&item, 1, wait_ms);
     bytes = turn(signals, status);
     if (!child_ended_) continue;
-    const bool waits = options_.wait == WaitPolicy::kAll && children_left_;
-    if (closed_ || stopped_ || (!waits && !others_running())) break;
+    // With --wait all, whoever is left of the command becomes our child.
+    const bool adopts = options_.wait == WaitPolicy::kAll;
+    if (closed_ || stopped_) break;
+    if (!(adopts && children_left_) && !liveness_.any_runs(processes_, adopts)) break;
   }
   Outcome outcome;
   outcome.wall_ns = ended_ns_ - started_ns_;

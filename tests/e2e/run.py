@@ -195,6 +195,12 @@ def can_unshare_network():
     return can_unshare("--net", *([] if os.geteuid() == 0 else ["--map-current-user"]))
 
 
+def can_others_unshare():
+    """Whether root may become a user who may have namespaces of users and of processes."""
+    return subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", "unshare", "--map-root-user", "--pid", "--fork",
+                           "true"], capture_output=True, check=False).returncode == 0
+
+
 CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0"
 
 NEED_CHECKS = {
@@ -206,6 +212,7 @@ NEED_CHECKS = {
     "private-network": lambda name, places: can_unshare_network(),
     "private-mounts": lambda name, places: can_unshare("--mount"),
     "user-namespace": lambda name, places: can_unshare("--map-root-user"),
+    "other-user-namespace": lambda name, places: can_others_unshare(),
     "perf-events": lambda name, places: python_succeeds(HAS_PERF_EVENTS),
     "command": lambda name, places: shutil.which(name) is not None,
     "python": lambda name, places: python_succeeds(f"import {name}"),

@@ -69,7 +69,7 @@ JSON_KEYS = {"file", "path", "is", "at-least", "at-most", "near", "matches", "le
 KILL_KEYS = {"signal", "after_ms", "after_file", "target", "name"}
 LIST_KEYS = {"needs", "files", "expect", "expect_err", "reject", "reject_err"}
 PLAIN_NEEDS = {"opencl", "hip", "root", "other-user", "tsc", "private-network", "private-mounts",
-               "user-namespace", "perf-events"}
+               "user-namespace", "other-user-namespace", "perf-events"}
 NEEDS = PLAIN_NEEDS | {"shared", "command", "python", "torch", "file", "lib", "machine", "env", "program"}
 
 
