@@ -230,6 +230,13 @@ void occupy_standard_descriptors() {
   }
 }
 
+void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void exit_like(int exit_status, int signal) {
   if (signal != 0) {
     // The command's core dump, if any, has been written; do not write another one.

@@ -83,6 +83,9 @@ pid_t take_ended(pid_t child, int& status);
 // receives printed output. They are closed again in the command.
 void occupy_standard_descriptors();
 
+// Lets this process have as many files open as it may. Children inherit that.
+void raise_file_limit();
+
 // Ends this process the way the command ended, so that a shell sees no difference.
 [[noreturn]] void exit_like(int exit_status, int signal);
 

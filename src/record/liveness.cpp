@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +24,14 @@ namespace sonde::record {
 namespace {
 
 constexpr int64_t kLookEveryNs = 500'000'000;
+constexpr rlim_t kOtherFiles = 64;  // for chunks, the trace, and what metrics are read from
+
+// Whether others can be opened beside this one, whose number is the lowest that was free.
+bool leaves_room(long fd) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+         static_cast<rlim_t>(fd) + kOtherFiles < limit.rlim_cur;
+}
 
 }  // namespace
 
@@ -34,8 +43,11 @@ TracedProcess open_process(const Drain::Live& live) {
   if (!live.other_namespace) {
     const long fd = ::syscall(SYS_pidfd_open, static_cast<pid_t>(live.pid), 0);
     process.handle = UniqueFd(static_cast<int>(fd));
+    const bool full = fd < 0 ? errno == EMFILE || errno == ENFILE : !leaves_room(fd);
     // An old kernel, or a container that denies the call. ESRCH: the process has ended.
-    if (fd < 0 && errno != ESRCH) process.denied = errno;
+    if (fd < 0 && !full && errno != ESRCH) process.denied = errno;
+    if (full) process.handle.reset();
+    process.by_number = full || process.denied != 0;
   }
   return process;
 }
@@ -129,7 +141,7 @@ bool Liveness::has_ended(uint64_t spool, const TracedProcess& process) {
     return all_seen_ && mapped_.count(spool) == 0;
   }
   // A process that reuses the pid is mistaken for it, but has another spool.
-  if (process.denied != 0) return ::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;
+  if (process.by_number) return ::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;
   if (!process.handle.valid()) return true;
   pollfd item = {process.handle.get(), POLLIN, 0};
   return ::poll(&item, 1, 0) > 0;

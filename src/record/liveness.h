@@ -18,7 +18,8 @@ struct TracedProcess {
   bool other_namespace = false;
   int64_t seen_ns = 0;  // when it was first seen
   UniqueFd handle;
-  int denied = 0;  // errno if pidfds are not available here
+  int denied = 0;          // errno if pidfds are not available here
+  bool by_number = false;  // there is no handle: they are not, or too many files are open
 };
 TracedProcess open_process(const Drain::Live& live);
 

@@ -164,6 +164,7 @@ Status Recording::hold(const std::string& file, const std::string& injections,
   }
   behind_softgpu_ = is_softgpu(file);
   SONDE_ASSIGN(held_, HeldChild::make(file, options_.command, environment, signals, tap_.fd()));
+  raise_file_limit();  // a descriptor is kept of each process; the command has its own limit
   return ok_status();
 }
 
