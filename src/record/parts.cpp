@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kDigits = 4;  // at least
+constexpr size_t kDigits = 4;         // at least
+constexpr int kPatienceMs = 600'000;  // with programs that read a part when it ends
 
 bool is_number(std::string_view text) {
   return text.size() >= kDigits &&
@@ -122,9 +123,15 @@ void Parts::forget_old() {
 // The order makes it safe to kill the recorder at any moment; the session continues in one file or
 // the other: the next part exists before the session names it, and is named before the ended part
 // releases the session.
-Status Parts::rotate(const PartSinks& sinks) {
-  SONDE_TRY(wait());
-  forget_old();
+Result<bool> Parts::rotate(const PartSinks& sinks) {
+  SONDE_ASSIGN(const bool whole, are_whole());
+  if (!whole) return false;
+  if (auto committed = sinks.drain.commit(true); !committed) {
+    if (store::is_busy(committed.error())) return false;
+    return std::move(committed).error();
+  }
+  // What follows cannot stop half-way: whoever begins to read now is waited for.
+  sinks.writer->database().wait_for_others(kPatienceMs);
   if (sinks.metrics != nullptr) SONDE_TRY(sinks.metrics->finish(*sinks.ingest));
   SONDE_TRY(name_frames(sinks.writer->database()));
   SONDE_TRY(sinks.drain.commit(true));
@@ -148,7 +155,7 @@ Status Parts::rotate(const PartSinks& sinks) {
   ended_.push_back(ended);
   ++number_;
   due_ns_ = options_.every_ns == 0 ? INT64_MAX : now + options_.every_ns;
-  return ok_status();
+  return true;
 }
 
 Result<std::string> Parts::finish(const std::string& last_part) {

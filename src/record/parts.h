@@ -54,8 +54,9 @@ class Parts {
 
   bool is_due(int64_t now_ns) const { return now_ns >= due_ns_; }
   // Ends the current part and continues in the next. A thread, which has exclusive use of that
-  // file, finishes the ended part in the background.
-  Status rotate(const PartSinks& sinks);
+  // file, finishes the ended part in the background. False: not now, because the part before is
+  // not finished, or another program has been reading this one for long; nothing has changed.
+  Result<bool> rotate(const PartSinks& sinks);
   // Whether all ended parts are complete; an error refers to the last one.
   Result<bool> are_whole();
   // The recording has ended, and its last part is complete. With --last, all parts become `base`.

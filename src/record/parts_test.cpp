@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "record/drain_test_support.h"
 #include "record/schedule.h"
 
 namespace sonde::record {
@@ -32,6 +33,33 @@ TEST(Parts, AreFoundInTheOrderOfTheirNumbers) {
                                              folder / "t.10000.rpd"};
   EXPECT_EQ(parts_of(folder / "t.rpd"), expected);
   std::filesystem::remove_all(folder);
+}
+
+class RotateTest : public DrainTest {};
+
+TEST_F(RotateTest, APartThatIsReadForLongEndsLater) {
+  wait_for(start(marks(1, 1000)));
+  drain_->poll();
+  ASSERT_TRUE(drain_->commit(true));
+  Parts parts({.every_ns = 1}, session(), (*control_)->id, trace(), 0);
+  const PartSinks sinks{writer_, ingest_, *drain_, nullptr};
+  auto reader = store::Database::open(trace(), store::Database::Mode::kReadOnly);
+  ASSERT_TRUE(reader && reader->exec("BEGIN; SELECT count(*) FROM rocpd_api"));
+  writer_->database().wait_for_others(50);
+  const auto first = parts.rotate(sinks);
+  ASSERT_TRUE(first) << first.error().to_line();
+  EXPECT_FALSE(*first);
+  EXPECT_TRUE(parts.is_due(1));
+  EXPECT_FALSE(fs::exists(folder_ + "/t.0002.rpd"));
+  ASSERT_TRUE(reader->exec("COMMIT"));
+  const auto second = parts.rotate(sinks);
+  ASSERT_TRUE(second) << second.error().to_line();
+  EXPECT_TRUE(*second);
+  for (auto whole = parts.are_whole(); whole && !*whole; whole = parts.are_whole()) usleep(1000);
+  end();
+  EXPECT_EQ(rows("t0"), 1000);
+  EXPECT_EQ(value("SELECT count(*) FROM sonde_ingest"), 0);
+  EXPECT_TRUE(fs::exists(folder_ + "/t.0002.rpd"));
 }
 
 TEST(Schedule, ComesAgainAsOftenAsItIsTold) {

@@ -202,17 +202,20 @@ void Recording::rotate_when_due() {
   const uint32_t asked = __atomic_load_n(&control_->cut_asked, __ATOMIC_ACQUIRE);
   const bool cut = asked != cut_begun_;
   const bool due = parts_->is_due(monotonic_now_ns());
+  bool ended = false;  // it may have to wait for somebody who reads the part
   if (cut || due) {
-    if (auto rotated = parts_->rotate({writer_, ingest_, *drain_, metrics_.get()}); !rotated) {
-      return fail(rotated.error());
-    }
+    const auto rotated = parts_->rotate({writer_, ingest_, *drain_, metrics_.get()});
+    if (!rotated) return fail(rotated.error());
+    ended = *rotated;
+  }
+  if (ended) {
     cut_begun_ = asked;
     if (auto name = read_output_name(session_)) output_ = *name;
   }
   const auto whole = parts_->are_whole();
   if (!whole) return fail(whole.error());
   if (*whole) __atomic_store_n(&control_->cut_done, cut_begun_, __ATOMIC_RELEASE);
-  if (trigger_ != nullptr && !child_ended_) trigger_->look(session_, due);
+  if (trigger_ != nullptr && !child_ended_) trigger_->look(session_, due && ended);
 }
 
 // The schedule, --max-size, sonde start and stop act through the switch that all processes share.

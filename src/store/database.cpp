@@ -216,8 +216,10 @@ Error Database::failure(std::string_view sql) const {
                       sqlite3_errmsg(handle()), path_, sql);
 }
 
+void Database::wait_for_others(int most_ms) { sqlite3_busy_timeout(handle(), most_ms); }
+
 Status Database::configure(Mode mode) {
-  sqlite3_busy_timeout(handle(), kBusyTimeoutMs);
+  wait_for_others(kBusyTimeoutMs);
   const bool read_only = mode == Mode::kReadOnly || mode == Mode::kImmutable;
   const int options[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                             {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},

@@ -75,6 +75,9 @@ class Database {
   Result<int64_t> integer(std::string_view sql, int64_t fallback = 0);
   Result<std::string> text(std::string_view sql);
 
+  // How long a call may wait for another program that has the file locked, before it is_busy().
+  void wait_for_others(int most_ms);
+
   Result<bool> has_table(std::string_view name);  // a table or view of the main schema
   Result<bool> has_column(std::string_view table, std::string_view column);
 
