@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/strings.h"
 #include "base/time.h"
@@ -39,7 +38,8 @@ bool Metrics::sample(std::span<const int64_t> processes) {
   if (!has_other_sys_) find_other_sys(processes);
   const int64_t now = monotonic_now_ns();
   sampler_.tick(now, processes);
-  if (now - flushed_ns_ < kFlushEveryNs) return false;
+  const auto kept = keep_gpus();  // where it fails, so does the next commit
+  if (now - flushed_ns_ < kFlushEveryNs) return kept && *kept;
   sampler_.flush();
   flushed_ns_ = now;
   return true;
@@ -64,25 +64,16 @@ void Metrics::find_other_sys(std::span<const int64_t> processes) {
 void Metrics::last_look(int64_t pid) { sampler_.last_look(monotonic_now_ns(), pid); }
 
 // Ops and metrics of a GPU must have the same number: the one given by the traced programs, which
-// is found by the bus address. A GPU that none of them used gets a free number.
-Status Metrics::renumber_gpus() {
-  SONDE_ASSIGN(auto traced, store::traced_gpus(writer_.database()));
-  std::map<int64_t, int64_t> numbers;
+// is found by the bus address. A recovery must find that, too. True if there was something to keep.
+Result<bool> Metrics::keep_gpus() {
+  std::map<int64_t, std::string> places;
   for (const auto& each : sampler_.names()) {
-    const auto known = traced.by_location.find(each.name);
-    if (each.device_type == "gpu" && known != traced.by_location.end()) {
-      numbers[each.device] = known->second;
-    }
+    if (each.device_type == "gpu") places[each.device] = each.name;
   }
-  // The traced GPUs' locations are unknown: assume the same order.
-  if (numbers.empty()) return ok_status();
-  int64_t free = 0;
-  for (const auto& each : sampler_.names()) {
-    if (each.device_type != "gpu" || numbers.count(each.device) != 0) continue;
-    while (!traced.taken.insert(free).second) ++free;
-    numbers[each.device] = free;
-  }
-  return store::renumber_gpu_metrics(writer_.database(), numbers, begun_ns_);
+  if (places == kept_places_) return false;
+  SONDE_TRY(store::keep_metric_gpus(writer_.database(), {begun_ns_, places}));
+  kept_places_ = std::move(places);
+  return true;
 }
 
 void Metrics::store_names() {
@@ -95,7 +86,9 @@ void Metrics::store_names() {
 Status Metrics::finish(store::Ingest& ingest) {
   sampler_.flush();
   SONDE_TRY(ingest.commit());  // so that SQL sees all rows
-  SONDE_TRY(renumber_gpus());
+  SONDE_TRY(keep_gpus());
+  SONDE_TRY(store::renumber_gpu_metrics(writer_.database()));
+  kept_places_.clear();
   store_names();
   std::string text =
       fmt::format("{} Hz, {} ticks, {} missed, {} of CPU time", settings_.hz, sampler_.ticks(),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -31,7 +32,7 @@ class Metrics {
 
  private:
   void find_other_sys(std::span<const int64_t> processes);
-  Status renumber_gpus();
+  Result<bool> keep_gpus();
   void store_names();
   bool is_worth_saying(const monitor::Missing& missing) const;
 
@@ -41,6 +42,7 @@ class Metrics {
   std::set<int64_t> seen_;  // processes
   bool has_other_sys_ = false;
   int64_t begun_ns_, flushed_ns_;
+  std::map<int64_t, std::string> kept_places_;  // of GPUs, as the file has them
 };
 
 }  // namespace sonde::record

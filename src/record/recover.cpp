@@ -261,6 +261,7 @@ Result<Outcome> recover(const std::string& session, const std::string& output,
   if (!wire::is_of_this_boot(*control) || !ingest.follows(now)) drain.leave_clocks();
   SONDE_TRY(read_all(drain, *control, outcome));
   SONDE_TRY(name_frames(writer.database()));
+  SONDE_TRY(store::renumber_gpu_metrics(writer.database()));
   SONDE_TRY(drain.finish());
   SONDE_TRY(count_outcome(writer.database(), outcome));
   outcome.lost = ingest.lost();

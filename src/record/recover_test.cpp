@@ -1,5 +1,5 @@
-// When a process ended whose recorder was killed: by its last sign of life,
-// whenever the recovery comes. And which file the recovery goes on with.
+// When a process ended whose recorder was killed: by its last sign of life, whenever the recovery
+// comes. And which file the recovery goes on with.
 #include "record/liveness.h"
 
 #include <fstream>
@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "record/drain_test_support.h"
+#include "record/metrics.h"
 
 namespace sonde::record {
 namespace {
@@ -33,8 +34,7 @@ class RecoverTest : public DrainTest {
     EXPECT_TRUE(outcome && outcome->left_running == 0);
     return now;
   }
-  // A program that makes a mark, opens a range, does nothing for a while, and
-  // ends.
+  // A program that makes a mark, opens a range, does nothing for a while, and ends.
   pid_t start_lazy() {
     return start([](Agent agent) {
       agent->mark(0, 0, "once");
@@ -42,8 +42,8 @@ class RecoverTest : public DrainTest {
       pause();
     });
   }
-  // A program whose recorder is killed when it has stored half of the marks,
-  // and has given chunks back, which were used again.
+  // A program whose recorder is killed when it has stored half of the marks, and has given chunks
+  // back, which were used again.
   void record_in_part() {
     constexpr int64_t kAhead = 5000;
     std::atomic<int64_t>&made = progress_->marks[0], &stored = progress_->marks[1];
@@ -91,9 +91,9 @@ TEST_F(RecoverTest, ARecorderThatWatchedKnowsMoreThanTheRecords) {
   EXPECT_GE(value(kEnd), watched);
   EXPECT_LE(value(kEnd), after);
   // What was open ends with the process.
-  EXPECT_EQ(value("SELECT \"end\" FROM rocpd_api WHERE id IN (SELECT api_id "
-                  "FROM sonde_unfinished)"),
-            value(kEnd));
+  EXPECT_EQ(
+      value("SELECT \"end\" FROM rocpd_api WHERE id IN (SELECT api_id FROM sonde_unfinished)"),
+      value(kEnd));
 }
 
 TEST_F(RecoverTest, AnEndThatWasNotStoredIsNotLaterThanItWas) {
@@ -106,8 +106,7 @@ TEST_F(RecoverTest, AnEndThatWasNotStoredIsNotLaterThanItWas) {
   for (const auto& live : drain_->live()) {
     ASSERT_TRUE(drain_->finish_process(live.spool, "exit 0"));
   }
-  // The recorder goes on, but the end is not committed, as if a reader kept the
-  // trace locked.
+  // The recorder goes on, but the end is not committed, as if a reader kept the trace locked.
   pause();
   drain_->poll();
   ASSERT_TRUE(drain_->commit(false));
@@ -188,6 +187,48 @@ TEST_F(RecoverTest, ARecoveryIntoAnotherFileIsGoneOnWithThere) {
   const auto outcome = recover(session(), "", trace());
   ASSERT_TRUE(outcome) << outcome.error().to_line();
   EXPECT_EQ(outcome->path, copy);
+}
+
+// The program's only GPU is the machine's second card.
+TEST_F(RecoverTest, TheMetricsOfAGpuHaveTheNumberOfItsOperations) {
+  const std::string addresses[] = {"0000:01:00.0", "0000:02:00.0"};
+  const auto set_busy = [&](int card, int percent) {
+    std::ofstream(folder_ + "/sys/devices/" + addresses[card] + "/gpu_busy_percent") << percent;
+  };
+  for (int card = 0; card < 2; ++card) {
+    const fs::path device = folder_ + "/sys/devices/" + addresses[card];
+    const fs::path folder = folder_ + "/sys/class/drm/card" + std::to_string(card);
+    fs::create_directories(device);
+    fs::create_directories(folder);
+    fs::create_directory_symlink(device, folder / "device");
+    std::ofstream(device / "vendor") << "0x1002";
+    set_busy(card, 10 + card);
+  }
+  {
+    monitor::Settings settings;
+    settings.metrics = monitor::parse_selection("gpu").value();
+    settings.roots = {folder_ + "/proc", folder_ + "/sys"};
+    settings.nvml = "";
+    Metrics metrics(settings, *writer_);
+    metrics.sample({});
+    for (int card = 0; card < 2; ++card) set_busy(card, 20);
+    metrics.sample({});
+    ASSERT_TRUE(drain_->commit(true));
+  }
+  wait_for(start([](Agent agent) {
+    sonde_device device{};
+    device.clock = SONDE_CLOCK_MONOTONIC;
+    device.backend = device.name = device.vendor = device.driver = "test";
+    device.kind = "gpu";
+    device.location = "0000:02:00.0";
+    agent->define_device(&device);
+    agent->mark(0, 0, "made");
+  }));
+  close();
+  ASSERT_TRUE(recover(session(), ""));
+  EXPECT_EQ(value("SELECT deviceId FROM rocpd_monitor WHERE value = '11'"),
+            value("SELECT gpu_id FROM sonde_device"));
+  EXPECT_EQ(value("SELECT deviceId FROM rocpd_monitor WHERE value = '10'"), 1);
 }
 
 }  // namespace
