@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "fault/allocations.h"
 #include "fault/assertion.h"
 #include "fault/collectives.h"
 #include "fault/findings.h"
@@ -24,6 +24,20 @@ namespace {
 constexpr uint64_t kMostFinished = 50, kPage = 4096;
 constexpr const char* kUntold = "; the runtime has not told the program, which keeps waiting";
 
+// When it happened, where the program went on after it; 0: it is how things are now, or unknown.
+int64_t event_ns(const wire::Board& state, const Occasion& occasion) {
+  switch (occasion.kind) {
+    case Occasion::Kind::kFault:
+      return state.faults[occasion.fault % wire::kBoardFaults].time_ns;
+    case Occasion::Kind::kCallError:
+      return state.call_error.time_ns;
+    case Occasion::Kind::kCheck:
+      return occasion.found->time_ns;
+    default:
+      return 0;
+  }
+}
+
 class Composer {
  public:
   Composer(const Board& board, CodeObjects& code, const Namer& namer)
@@ -34,6 +48,7 @@ class Composer {
     process_ = is_live_ ? occasion.process : nullptr;
     held_ = occasion.kind == Occasion::Kind::kFault ? occasion.process : nullptr;
     report_.pid = state_.pid;
+    event_ns_ = event_ns(state_, occasion);
     describe(occasion);
     list_dispatches();
     list_waves(occasion);
@@ -80,7 +95,6 @@ class Composer {
                              wire::BoardArguments& values) const;
   Argument argument(const gpu::KernelArgument& from, const wire::BoardArguments& values);
   std::optional<Place> place(uint64_t address);
-  const wire::BoardAllocation* nearest(uint64_t address) const;
   size_t listed(const wire::BoardAllocation& entry);
   bool counts(const WaveGroup& group) const;
   int rank_of(const Dispatch& dispatch) const;
@@ -91,6 +105,7 @@ class Composer {
   const Namer& namer_;
   FaultReport report_;
   bool is_live_ = false;
+  int64_t event_ns_ = 0;
   const LiveProcess* process_ = nullptr;  // still running
   const LiveProcess* held_ = nullptr;     // held after a fault, and possibly gone
   std::map<const wire::BoardAllocation*, size_t> listed_;
@@ -170,30 +185,6 @@ void Composer::describe(const Occasion& occasion) {
   }
 }
 
-// An allocation that contains the address, else one that did and was freed, else the nearest.
-const wire::BoardAllocation* Composer::nearest(uint64_t address) const {
-  const wire::BoardAllocation* best = nullptr;
-  uint64_t best_distance = std::numeric_limits<uint64_t>::max();
-  for (const wire::BoardAllocation& entry : state_.allocations) {
-    if (entry.address == 0) continue;
-    const uint64_t end = entry.address + entry.bytes;
-    // Pages are unmapped as a whole.
-    const uint64_t room_end = entry.freed_ns != 0 ? (end + kPage - 1) / kPage * kPage : end;
-    uint64_t distance = address < entry.address ? entry.address - address : 0;
-    if (address >= room_end) distance = address - end + 1;
-    const bool later =
-        best != nullptr && distance == best_distance &&
-        (entry.freed_ns == 0 ? best->freed_ns != 0 || entry.made_ns > best->made_ns
-                             : best->freed_ns != 0 && entry.freed_ns > best->freed_ns);
-    if (distance < best_distance || later) {
-      best = &entry;
-      best_distance = distance;
-    }
-  }
-  constexpr uint64_t kFar = uint64_t{1} << 28;
-  return best_distance < kFar ? best : nullptr;
-}
-
 size_t Composer::listed(const wire::BoardAllocation& entry) {
   const auto known = listed_.find(&entry);
   if (known != listed_.end()) return known->second;
@@ -204,16 +195,16 @@ size_t Composer::listed(const wire::BoardAllocation& entry) {
   allocation.gpu = entry.gpu;
   allocation.locked = entry.kind == wire::kBoardLocked;
   allocation.made_ns = entry.made_ns;
-  allocation.freed_ns = entry.freed_ns;
+  allocation.freed_ns = freed_ns_at(entry, event_ns_);
   allocation.call = std::move(made.call);
   allocation.made = std::move(made.frames);
-  if (entry.freed_ns != 0) allocation.freed = name_stack(entry.freed, board_, namer_).frames;
+  if (allocation.freed_ns != 0) allocation.freed = name_stack(entry.freed, board_, namer_).frames;
   report_.allocations.push_back(std::move(allocation));
   return listed_[&entry] = report_.allocations.size() - 1;
 }
 
 std::optional<Place> Composer::place(uint64_t address) {
-  const wire::BoardAllocation* entry = nearest(address);
+  const wire::BoardAllocation* entry = nearest_allocation(state_, address, event_ns_);
   if (entry == nullptr) return std::nullopt;
   return Place{listed(*entry), static_cast<int64_t>(address - entry->address)};
 }
@@ -396,7 +387,7 @@ int Composer::rank_of(const Dispatch& dispatch) const {
   if (report_.queue && dispatch.queue == *report_.queue) rank += 4;
   if (is_live_ && !is_held(report_.waits, dispatch)) rank += 1;
   if (!report_.has_address) return rank;
-  const wire::BoardAllocation* entry = nearest(report_.address);
+  const wire::BoardAllocation* entry = nearest_allocation(state_, report_.address, event_ns_);
   for (const Argument& argument : dispatch.arguments) {
     const bool is_it = argument.place && entry != nullptr &&
                        report_.allocations[argument.place->allocation].address == entry->address;
