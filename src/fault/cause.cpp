@@ -346,9 +346,9 @@ void call_error(FaultReport& report) {
   const std::string where = first_line(report.call_stack);
   const std::string call = fmt::format("{} returned error {}{}", report.call, report.call_code,
                                        where.empty() ? "" : ", called in " + where);
-  report.evidence = report.ended == "exit 0"
-                        ? "it is the last call that failed"
-                        : "it is the last call that failed, and the program ended soon after";
+  report.evidence = "it is the last call that failed";
+  if (report.call_was_repeated) report.evidence += ", a later one returned its error again";
+  if (report.ended != "exit 0") report.evidence += ", and the program ended soon after";
   report.call_misuses_memory = memory_of_call(report);
   if (report.call_misuses_memory) {
     report.evidence += "; " + call;

@@ -175,6 +175,23 @@ TEST(Cause, ReadsTheMemoryOfACallThatWasRefused) {
   EXPECT_EQ(cause_of(report).substr(0, 43), "double free: hipFree frees 0x7f0000100000, ");
 }
 
+// Which may be long after it, so that the program did not end soon after the call itself.
+TEST(Cause, SaysThatTheErrorOfACallWasReturnedAgain) {
+  FaultReport report = memory_fault(0);
+  report.kind = "HIP error";
+  report.call = "hipMemcpy";
+  report.call_code = 1;
+  report.ended = "exit 1";
+  find_cause(report);
+  EXPECT_EQ(report.evidence, "it is the last call that failed, and the program ended soon after");
+  report.call_was_repeated = true;
+  find_cause(report);
+  EXPECT_EQ(
+      report.evidence,
+      "it is the last call that failed, a later one returned its error again, and the program "
+      "ended soon after");
+}
+
 TEST(Cause, SaysWhoseFaultItIsNot) {
   EXPECT_EQ(cause_of(memory_fault(kBuffer, 0x10)),
             "the GPU's memory has an error that it could not correct");

@@ -138,6 +138,7 @@ void Composer::describe_call_error() {
   if (error.time_ns == 0) return;
   report_.call = error.function;
   report_.call_code = error.code;
+  report_.call_was_repeated = error.repeated_ns != 0;
   report_.call_stack = name_stack(error.stack, board_, namer_).frames;
   report_.call_bytes = error.bytes;
   const auto side = [&](const char* verb, uint64_t address) {

@@ -237,6 +237,7 @@ struct FaultReport {
   // The last failed HIP call.
   std::string call;
   int call_code = 0;
+  bool call_was_repeated = false;  // hipGetLastError or the like returned its error again
   std::vector<StackFrame> call_stack;
   uint64_t call_bytes = 0;           // 0: the call has no size argument
   std::vector<CallSide> call_sides;  // operands that are in buffers

@@ -52,8 +52,8 @@ bool is_crash(int signal) {
 bool failed_by_call(const wire::Board& board, int64_t end_ns) {
   constexpr int kNoDevice = 100;
   const wire::BoardCallError& error = board.call_error;
-  return error.time_ns != 0 && end_ns - error.time_ns < kSoonNs && board.gpu_count != 0 &&
-         error.code != kNoDevice;
+  return error.time_ns != 0 && end_ns - std::max(error.time_ns, error.repeated_ns) < kSoonNs &&
+         board.gpu_count != 0 && error.code != kNoDevice;
 }
 
 bool has_work(const wire::Board& board) { return fault::progress_of(board).in_flight != 0; }

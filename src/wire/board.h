@@ -20,7 +20,7 @@ constexpr const char* kBoardLaunches = "SONDE_BOARD_LAUNCHES";
 // until the reader sets `reported`, so that its memory can be read.
 constexpr const char* kBoardHolds = "SONDE_BOARD_HOLDS";
 
-constexpr uint64_t kBoardMagic = 0x37445241'4f424453;  // "SDBOARD7"
+constexpr uint64_t kBoardMagic = 0x38445241'4f424453;  // "SDBOARD8"
 constexpr uint32_t kBoardQueues = 128;
 constexpr uint32_t kBoardDispatches = 8192;  // the newest; a power of two
 constexpr uint32_t kBoardBarriers = 4096;    // the newest; a power of two
@@ -126,7 +126,8 @@ struct BoardArguments {
 
 // The newest HIP call that failed.
 struct BoardCallError {
-  int64_t time_ns;  // stored last
+  int64_t time_ns;      // stored last
+  int64_t repeated_ns;  // when hipGetLastError or the like returned the same error; 0: not yet
   int32_t code;
   uint32_t calls;  // failed calls in total
   uint64_t to, from,

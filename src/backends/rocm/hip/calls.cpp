@@ -49,6 +49,7 @@ hsa::CallMemory memory_of(const FunctionInfo& function, const char* data) {
 }
 
 void note_error(const FunctionInfo& function, const char* data, int result) {
+  if (function.category == Category::error) return hsa::note_repeated_error(function.name, result);
   hsa::note_call_error(function.name, result, memory_of(function, data));
 }
 

@@ -14,4 +14,8 @@ struct CallMemory {
 // Does nothing if there is no board, or if the code is not an error. Does not keep `function`.
 void note_call_error(const char* function, int code, const CallMemory& memory);
 
+// For a function that returns the error of an earlier call, such as hipGetLastError: that call
+// stays on the board. Where it is not known, the function is noted as if it had failed itself.
+void note_repeated_error(const char* function, int code);
+
 }  // namespace sonde::hsa
