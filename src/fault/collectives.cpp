@@ -78,7 +78,10 @@ std::optional<uint64_t> first_difference(const Ranks& ranks) {
       // Point-to-point calls differ by design.
       const std::string name = call->name;
       if (is_new || name == "ncclSend" || name == "ncclRecv") continue;
-      const bool same = name == one->second->name && call->count == one->second->count &&
+      // Each rank sends as much as it has: by this call, ranks may differ.
+      const bool is_uneven = name == "ncclAllToAllv";
+      const bool same = name == one->second->name &&
+                        (is_uneven || call->count == one->second->count) &&
                         call->type == one->second->type && call->root == one->second->root;
       if (!same && call->is_open && (!found || sequence < *found)) found = sequence;
     }

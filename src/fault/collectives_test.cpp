@@ -115,6 +115,13 @@ TEST_F(CollectivesTest, CallsThatDoNotFitTogetherAreTold) {
             "ncclAllReduce of 1024 elements");
 }
 
+TEST_F(CollectivesTest, RanksMaySendDifferentAmountsToAll) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    call(process(100 + rank), rank, 1, "ncclAllToAllv", false, 8 + static_cast<uint64_t>(rank));
+  }
+  EXPECT_EQ(text(), "all ranks are in ncclAllToAllv, call 1 of a communicator of 3 ranks");
+}
+
 TEST_F(CollectivesTest, WhatIsOverIsNoWait) {
   for (int rank = 0; rank < kRanks; ++rank) {
     call(process(100 + rank), rank, 1, "ncclAllReduce", true);
