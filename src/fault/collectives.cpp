@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "base/host_name.h"
 #include "base/join.h"
@@ -19,11 +20,12 @@ using wire::BoardCollective;
 
 constexpr size_t kNewest = 16;
 
-// A rank's calls on a communicator, by sequence number.
+// A rank's collectives on a communicator, by sequence number.
 struct Rank {
   std::map<uint64_t, const RankCall*> calls;
-  uint64_t newest() const { return calls.rbegin()->first; }
-  const RankCall& any() const { return *calls.begin()->second; }
+  uint64_t newest = 0;  // a later send tells it, too, when the collective is no longer on the board
+  const RankCall* any = nullptr;
+  bool transfers = false;  // it sends or receives, too
 };
 using Ranks = std::map<int, Rank>;
 
@@ -33,10 +35,20 @@ bool is_whole(const wire::Board& board, const BoardCollective& call) {
          call.group != 0 && call.ranks > 0 && call.rank >= 0 && call.rank < call.ranks;
 }
 
+bool is_collective(const RankCall& call) { return !wire::is_point_to_point(call.name.c_str()); }
+
 Ranks ranks_of(uint64_t communicator, const std::vector<RankCall>& calls) {
   Ranks ranks;
   for (const RankCall& call : calls) {
-    if (call.communicator == communicator) ranks[call.rank].calls[call.sequence] = &call;
+    if (call.communicator != communicator) continue;
+    Rank& rank = ranks[call.rank];
+    rank.any = &call;
+    rank.newest = std::max(rank.newest, call.sequence);
+    if (is_collective(call)) {
+      rank.calls[call.sequence] = &call;
+    } else {
+      rank.transfers = true;
+    }
   }
   return ranks;
 }
@@ -49,11 +61,12 @@ std::string call_text(const RankCall& call) {
 LateRank late_rank(int number, const Rank& rank, uint64_t sequence) {
   LateRank late;
   late.rank = number;
-  late.pid = rank.any().pid;
-  late.ended = rank.any().process_ended;
-  const auto last = rank.calls.find(std::min(sequence, rank.newest()));
+  late.pid = rank.any->pid;
+  late.ended = rank.any->process_ended;
+  late.transfers = rank.transfers;
+  late.calls = std::min(sequence, rank.newest);
+  const auto last = rank.calls.find(late.calls);
   if (last == rank.calls.end()) return late;
-  late.calls = last->first;
   late.call = call_text(*last->second);
   late.stack = last->second->stack;
   return late;
@@ -75,12 +88,10 @@ std::optional<uint64_t> first_difference(const Ranks& ranks) {
   for (const auto& [number, rank] : ranks) {
     for (const auto& [sequence, call] : rank.calls) {
       const auto [one, is_new] = known.try_emplace(sequence, call);
-      // Point-to-point calls differ by design.
-      const std::string name = call->name;
-      if (is_new || name == "ncclSend" || name == "ncclRecv") continue;
+      if (is_new) continue;
       // Each rank sends as much as it has: by this call, ranks may differ.
-      const bool is_uneven = name == "ncclAllToAllv";
-      const bool same = name == one->second->name &&
+      const bool is_uneven = call->name == "ncclAllToAllv";
+      const bool same = call->name == one->second->name &&
                         (is_uneven || call->count == one->second->count) &&
                         call->type == one->second->type && call->root == one->second->root;
       if (!same && call->is_open && (!found || sequence < *found)) found = sequence;
@@ -94,8 +105,8 @@ CollectiveWait wait_of(const Ranks& ranks, int size) {
   wait.ranks = size;
   uint64_t least = ~uint64_t{0}, most = 0;
   for (const auto& [number, rank] : ranks) {
-    least = std::min(least, rank.newest());
-    most = std::max(most, rank.newest());
+    least = std::min(least, rank.newest);
+    most = std::max(most, rank.newest);
   }
   if (const auto differs = first_difference(ranks)) {
     wait.sequence = *differs;
@@ -110,7 +121,7 @@ CollectiveWait wait_of(const Ranks& ranks, int size) {
   }
   wait.sequence = least < most ? least + 1 : most;
   for (const auto& [number, rank] : ranks) {
-    if (rank.newest() < wait.sequence) {
+    if (rank.newest < wait.sequence) {
       wait.late.push_back(late_rank(number, rank, wait.sequence));
       continue;
     }
@@ -143,13 +154,14 @@ std::vector<RankCall> list_rank_calls(const wire::Board& own, const std::vector<
   std::vector<RankCall> calls;
   const std::string host = host_name();
   for (const Board* board : all) {
-    // Of each rank, the newest call and the oldest open one.
+    // Of each rank, the newest collective and the oldest open one.
     std::map<std::pair<uint64_t, int>, std::pair<const BoardCollective*, const BoardCollective*>>
         shown;
     const wire::Board& state = *board->state;
     for (const BoardCollective& call : state.collectives) {
       if (!is_whole(state, call) || !communicators.contains(call.group)) continue;
       auto& [newest, oldest] = shown[{call.group, call.rank}];
+      if (wire::is_point_to_point(call.name)) continue;
       if (newest == nullptr || call.sequence > newest->sequence) newest = &call;
       if (is_open(state, call) && (oldest == nullptr || call.sequence < oldest->sequence)) {
         oldest = &call;
@@ -173,14 +185,17 @@ std::vector<RankCall> list_rank_calls(const wire::Board& own, const std::vector<
 }
 
 std::vector<CollectiveWait> find_collective_waits(const std::vector<RankCall>& calls, int64_t pid) {
-  std::set<uint64_t> open;
+  std::set<uint64_t> own, open;
   for (const RankCall& call : calls) {
-    if (call.is_open && (pid == 0 || call.pid == pid)) open.insert(call.communicator);
+    if (!call.is_open) continue;
+    if (pid == 0 || call.pid == pid) own.insert(call.communicator);
+    if (is_collective(call)) open.insert(call.communicator);
   }
   std::vector<CollectiveWait> waits;
-  for (const uint64_t communicator : open) {
+  for (const uint64_t communicator : own) {
+    if (!open.contains(communicator)) continue;  // only sends and receives wait
     const Ranks ranks = ranks_of(communicator, calls);
-    waits.push_back(wait_of(ranks, ranks.begin()->second.any().ranks));
+    waits.push_back(wait_of(ranks, ranks.begin()->second.any->ranks));
   }
   return waits;
 }
@@ -190,16 +205,20 @@ void keep_newest(std::vector<RankCall>& calls) {
     return std::tuple(a.communicator, a.rank, b.sequence) <
            std::tuple(b.communicator, b.rank, a.sequence);
   });
-  std::map<std::pair<uint64_t, int>, size_t> kept;
+  // A send or receive tells only how many collectives its rank has made.
+  std::map<std::tuple<uint64_t, int, bool>, size_t> kept;
   std::erase_if(calls, [&](const RankCall& call) {
-    return ++kept[{call.communicator, call.rank}] > kNewest && !call.is_open;
+    const bool counts = is_collective(call);
+    const size_t most = counts ? kNewest : 1;
+    return ++kept[{call.communicator, call.rank, counts}] > most && !call.is_open;
   });
 }
 
 std::string late_text(const LateRank& rank) {
-  return fmt::format("rank {} (process {}{}) has made {} {} on it, the last was {}", rank.rank,
+  return fmt::format("rank {} (process {}{}) has made {} {} on it{}, the last was {}", rank.rank,
                      rank.pid, rank.ended ? ", which has ended" : "", rank.calls,
                      rank.calls == 1 ? "call" : "calls",
+                     rank.transfers ? " besides sends and receives" : "",
                      rank.call.empty() ? "none that is known" : rank.call);
 }
 

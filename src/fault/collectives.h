@@ -1,5 +1,5 @@
 // Finds the ranks that are missing in a collective, from the calls of all ranks, which number their
-// calls on each communicator. compose.cpp passes boards, sonde debug stored reports.
+// collectives on each communicator. compose.cpp passes boards, sonde debug stored reports.
 #pragma once
 
 #include <string>

@@ -122,6 +122,52 @@ TEST_F(CollectivesTest, RanksMaySendDifferentAmountsToAll) {
   EXPECT_EQ(text(), "all ranks are in ncclAllToAllv, call 1 of a communicator of 3 ranks");
 }
 
+// The root of a gather receives from all others, which send once each.
+TEST_F(CollectivesTest, SendsAndReceivesNeedNotBeTheSameInAllRanks) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    wire::Board& board = process(100 + rank);
+    call(board, rank, 0, rank == 0 ? "ncclRecv" : "ncclSend", true, 8);
+    if (rank == 0) call(board, rank, 0, "ncclRecv", true, 8);
+    call(board, rank, 1, "ncclAllReduce", false);
+  }
+  EXPECT_EQ(text(), "all ranks are in ncclAllReduce, call 1 of a communicator of 3 ranks");
+}
+
+// The inner stages of a pipeline make twice as many calls as the outer ones.
+TEST_F(CollectivesTest, SendsAndReceivesAreNoCollectivesThatARankHasNotCalled) {
+  all_call(5, "ncclAllGather", "ncclAllReduce", 2);
+  for (Board& board : boards_) {
+    wire::Board& state = *board.state;
+    const int rank = state.collectives[0].rank;
+    if (rank != 2) state.collectives[1].returned_ns = 1;
+    for (int i = 0; i < (rank == 1 ? 40 : 20); ++i) {
+      call(state, rank, rank == 2 ? 5 : 6, i % 2 == 0 ? "ncclRecv" : "ncclSend", i < 19);
+    }
+  }
+  EXPECT_EQ(text(), "0 waits");  // of no collective
+  boards_[0].state->collectives[1].returned_ns = 0;
+  const std::string missing =
+      "rank 2 has not called ncclAllReduce, call 6 of a communicator of 3 ranks, where ranks 0 and "
+      "1 wait";
+  EXPECT_EQ(text(), missing);
+  EXPECT_EQ(text(2), missing);  // also by the rank itself, which is in ncclSend
+}
+
+TEST_F(CollectivesTest, SendsTellHowManyCollectivesCameBeforeThem) {
+  all_call(5, "ncclAllGather", "ncclAllReduce", 2);
+  call(*boards_[2].state, 2, 5, "ncclSend", true);
+  boards_[2].state->collectives[0].number = 0;  // another call has its place
+  std::vector<const Board*> all;
+  for (const Board& board : boards_) all.push_back(&board);
+  auto calls = list_rank_calls(*boards_[0].state, all, namer_);
+  keep_newest(calls);
+  const auto waits = find_collective_waits(calls, 100);
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(collective_evidence(waits[0]),
+            "rank 2 (process 102) has made 5 calls on it besides sends and receives, the last was "
+            "none that is known");
+}
+
 TEST_F(CollectivesTest, WhatIsOverIsNoWait) {
   for (int rank = 0; rank < kRanks; ++rank) {
     call(process(100 + rank), rank, 1, "ncclAllReduce", true);

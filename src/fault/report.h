@@ -151,7 +151,7 @@ struct RankCall {
   std::string host;
   int64_t pid = 0;
   bool process_ended = false;
-  uint64_t sequence = 0;  // 0: the call that creates the communicator
+  uint64_t sequence = 0;  // as in wire::BoardCollective
   std::string name;
   uint64_t count = 0;
   int type = -1, root = -1;
@@ -163,9 +163,10 @@ struct RankCall {
 struct LateRank {
   int rank = 0;
   int64_t pid = 0;
-  bool ended = false;  // its process has ended
-  uint64_t calls = 0;  // number of calls; 0: it has only created the communicator
-  std::string call;    // "ncclAllReduce of 1024 elements"
+  bool ended = false;      // its process has ended
+  uint64_t calls = 0;      // number of collectives; 0: it has only created the communicator
+  bool transfers = false;  // besides sends and receives
+  std::string call;        // "ncclAllReduce of 1024 elements"
   std::vector<StackFrame> stack;
 };
 struct CollectiveWait {

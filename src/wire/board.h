@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
 
 namespace sonde::wire {
 
@@ -143,7 +144,7 @@ struct BoardCollective {
   uint64_t number;
   uint64_t communicator;                // the process' handle
   uint64_t group;                       // the same in all ranks of the communicator
-  uint64_t sequence;                    // of this rank's calls on it, from 1; 0: its creation
+  uint64_t sequence;                    // of this rank's collectives on it, from 1; 0: its creation
   int64_t begun_ns, returned_ns;        // 0: not yet
   uint64_t first_dispatch, dispatches;  // made between begin and return, at most
   uint64_t count;
@@ -208,6 +209,12 @@ struct Board {
   BoardAllocation allocations[kBoardAllocations];
   BoardLaunch launches[kBoardDispatches];
 };
+
+// Ranks make these as often as each needs: they are no collectives, and have the number of the last
+// one before them.
+inline bool is_point_to_point(const char* call) {
+  return strcmp(call, "ncclSend") == 0 || strcmp(call, "ncclRecv") == 0;
+}
 
 // When the dispatch at a place was seen to have finished; 0: not yet.
 inline int64_t ended_ns(const Board& board, uint64_t place) {

@@ -28,12 +28,12 @@ Communicator* find(const void* handle) {
   return nullptr;
 }
 
-// Counts the call, and copies the communicator's data.
-bool count_call(const void* handle, Communicator* copy) {
+// Counts the call if it is a collective, and copies the communicator's data.
+bool count_call(const void* handle, const char* name, Communicator* copy) {
   if (!g_lock.acquire()) return false;
   Communicator* known = find(handle);
   if (known != nullptr) {
-    ++known->calls;
+    if (!wire::is_point_to_point(name)) ++known->calls;
     *copy = *known;
   }
   g_lock.release();
@@ -83,7 +83,7 @@ uint64_t note_joining(const char* name, uint64_t group, int rank, int ranks) {
 uint64_t note_collective(const void* communicator, const char* name, uint64_t count, int type,
                          int root) {
   Communicator known;
-  return count_call(communicator, &known) ? put(known, name, count, type, root) : 0;
+  return count_call(communicator, name, &known) ? put(known, name, count, type, root) : 0;
 }
 
 void note_collective_returned(uint64_t number_plus_1) {

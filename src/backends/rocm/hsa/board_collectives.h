@@ -14,7 +14,8 @@ void note_communicator(const void* communicator, uint64_t group, int rank, int r
 // next.
 uint64_t note_joining(const char* name, uint64_t group, int rank, int ranks);
 
-// Returns the call's number plus 1; 0: it is not on the board, because the communicator is unknown.
+// A collective, a send or a receive. Returns the call's number plus 1; 0: it is not on the board,
+// because the communicator is unknown.
 uint64_t note_collective(const void* communicator, const char* name, uint64_t count, int type,
                          int root);
 void note_collective_returned(uint64_t number_plus_1);

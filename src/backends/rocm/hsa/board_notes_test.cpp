@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "backends/rocm/hsa/board.h"
+#include "backends/rocm/hsa/board_collectives.h"
 #include "backends/rocm/hsa/call_errors.h"
 
 namespace sonde::hsa {
@@ -66,6 +67,21 @@ TEST_F(BoardNotes, AnErrorOfNoKnownCallIsOfWhatReturnedIt) {
   note_call_error("hipMemcpy", 1, {});
   note_repeated_error("hipGetLastError", 719);  // not that of the copy
   EXPECT_STREQ(error.function, "hipGetLastError");
+}
+
+// They differ in number between the ranks.
+TEST_F(BoardNotes, SendsAndReceivesHaveTheNumberOfTheCollectiveBeforeThem) {
+  constexpr int kFloat = 7;
+  const void* communicator = &stand();
+  note_communicator(communicator, 77, 0, 3);
+  const char* const calls[] = {"ncclRecv",      "ncclRecv", "ncclAllReduce", "ncclSend",
+                               "ncclBroadcast", "ncclSend", "ncclAllReduce"};
+  const uint64_t numbers[] = {0, 0, 1, 1, 2, 2, 3};
+  for (const char* call : calls) note_collective(communicator, call, 8, kFloat, 1);
+  for (size_t i = 0; i < std::size(calls); ++i) {
+    EXPECT_STREQ(board()->collectives[i].name, calls[i]);
+    EXPECT_EQ(board()->collectives[i].sequence, numbers[i]) << i;
+  }
 }
 
 }  // namespace
