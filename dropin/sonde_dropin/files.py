@@ -113,7 +113,7 @@ def rewrite(source, target, change, quote=csv.QUOTE_NONNUMERIC):
     return rows
 
 
-class _Number(float):
+class Number(float):
     """Written as it was read, without quotes."""
 
     def __new__(cls, text):
@@ -128,4 +128,4 @@ class _Number(float):
 
 
 def _number(text):
-    return _Number(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else text
+    return Number(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else text

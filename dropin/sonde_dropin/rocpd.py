@@ -208,7 +208,7 @@ def summarize(parsed):
             return 1
         found = summary.read(made, domains)
         if "kernel" in found:
-            found["kernel"] = {demangled(name): figures for name, figures in found["kernel"].items()}
+            found["kernel"] = summary.joined(found["kernel"], demangled)
         prefix = _prefix(parsed, "summary") if "output-file" in parsed or "output-path" in parsed else None
         for form in formats:
             if form == "console":

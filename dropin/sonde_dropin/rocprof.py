@@ -5,7 +5,7 @@ import os
 import re
 
 from . import counters, derived, tool
-from .files import Files, base_name, demangled, rewrite
+from .files import Files, base_name, demangled, private, rewrite
 from .rocprof_options import ROCPROF
 from .table import Usage, tell_differences
 
@@ -72,15 +72,21 @@ def _kernels(files, trace, source, named, timed, wanted):
 
 
 def _statistics(files, source, named, end):
-    def change(row, heading):
-        if row is None:
-            return heading
-        row["Name"] = named(row["Name"])
-        return True
-
-    name = end[1:]
-    if os.path.exists(source) and rewrite(source, files.path(name), change):
-        files.place(name, end)
+    """Names that become one are one row: kernels of one template without its arguments."""
+    if not os.path.exists(source):
+        return
+    sums = {}
+    with open(source, newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            calls, total = sums.get(named(row["Name"]), (0, 0))
+            sums[named(row["Name"])] = calls + int(row["Calls"]), total + int(row["TotalDurationNs"])
+    whole = sum(total for _, total in sums.values())
+    with open(files.path("statistics"), "w", newline="", encoding="utf-8", opener=private) as file:
+        out = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        out.writerow(["Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage"])
+        for name, (calls, total) in sorted(sums.items(), key=lambda row: (-row[1][1], row[0])):
+            out.writerow([name, calls, total, total // calls, total * 100 / whole if whole else 0.0])
+    files.place("statistics", end)
 
 
 def _write(parsed, trace, prefix, asked, wanted):

@@ -133,22 +133,25 @@ def write_csv(files, folder, domains, named):
         _place_table(files, source("counter_collection"), "Kernel_Name", named)
 
 
+def _figures(folder, domains, named):
+    found = summary.read(folder, [name for name in summary.DOMAINS if name.replace("_api", "") in domains])
+    if "kernel" in found:
+        found["kernel"] = summary.joined(found["kernel"], named)
+    return found
+
+
 def _write_statistics(files, folder, domains, named):
-    for domain in summary.DOMAINS:
-        if domain.replace("_api", "") in domains:
-            _place_table(files, os.path.join(folder, f"results_{domain}_stats.csv"), "Name",
-                         named if domain == "kernel" else None)
-    found = summary.read(folder, [name for name in summary.DOMAINS
-                                  if name.replace("_api", "") in domains])
-    if found and summary.write_domains(files.path("domains"), found):
+    found = _figures(folder, domains, named)
+    for domain, names in found.items():
+        summary.write(files.path(domain), names)
+        files.place(domain, f"_{domain}_stats.csv")
+    if found:
+        summary.write_domains(files.path("domains"), found)
         files.place("domains", "_domain_stats.csv")
 
 
 def _summaries(parsed, folder, domains, named):
-    found = summary.read(folder, [name for name in summary.DOMAINS
-                                  if name.replace("_api", "") in domains])
-    if "kernel" in found:
-        found["kernel"] = {named(name): figures for name, figures in found["kernel"].items()}
+    found = _figures(folder, domains, named)
     words = summary.text(found, parsed.on("summary-per-domain"), parsed.on("summary"),
                          parsed.get("summary-groups", []), parsed.text("summary-units", "nsec"))
     summary.show(words, parsed.text("summary-output-file", "stderr"))

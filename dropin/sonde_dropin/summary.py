@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from .files import private
+from .files import Number, private
 
 DOMAINS = {"hip_api": "HIP_API", "hsa_api": "HSA_API", "marker_api": "MARKER_API", "rccl_api": "RCCL_API",
            "kernel": "KERNEL_DISPATCH", "memory_copy": "MEMORY_COPY"}
@@ -19,15 +19,25 @@ class Figures:
     """Of a name, or of all names of a domain: these add up."""
 
     def __init__(self):
-        self.calls, self.total, self.low, self.high, self.squares = 0, 0, math.inf, 0, 0.0
+        self.calls, self.total, self.low, self.high = 0, 0, math.inf, 0
+        self.squares = 0.0  # of the distances from the mean
 
     def add(self, row):
-        calls, mean, deviation = int(row["Calls"]), float(row["AverageNs"]), float(row["StdDev"])
-        self.calls += calls
-        self.total += int(row["TotalDurationNs"])
-        self.low = min(self.low, int(row["MinNs"]))
-        self.high = max(self.high, int(row["MaxNs"]))
-        self.squares += (calls - 1) * deviation ** 2 + calls * mean ** 2
+        one = Figures()
+        one.calls, one.total = int(row["Calls"]), int(row["TotalDurationNs"])
+        one.low, one.high = int(row["MinNs"]), int(row["MaxNs"])
+        one.squares = (one.calls - 1) * float(row["StdDev"]) ** 2
+        self.merge(one)
+
+    def merge(self, other):
+        if self.calls:
+            apart = other.mean - self.mean
+            self.squares += apart ** 2 * self.calls * other.calls / (self.calls + other.calls)
+        self.squares += other.squares
+        self.calls += other.calls
+        self.total += other.total
+        self.low = min(self.low, other.low)
+        self.high = max(self.high, other.high)
 
     @property
     def mean(self):
@@ -37,7 +47,7 @@ class Figures:
     def deviation(self):
         if self.calls < 2:
             return 0.0
-        return math.sqrt(max(0.0, self.squares - self.calls * self.mean ** 2) / (self.calls - 1))
+        return math.sqrt(self.squares / (self.calls - 1))
 
 
 def read(folder, domains):
@@ -53,14 +63,19 @@ def read(folder, domains):
     return found
 
 
+def joined(names, named):
+    """The same under the names that `named` gives: those that become one, as kernels of one template do
+    without its arguments, are added up."""
+    found = {}
+    for name, figures in names.items():
+        found.setdefault(named(name), Figures()).merge(figures)
+    return found
+
+
 def _whole(names):
     whole = Figures()
     for figures in names.values():
-        whole.calls += figures.calls
-        whole.total += figures.total
-        whole.low = min(whole.low, figures.low)
-        whole.high = max(whole.high, figures.high)
-        whole.squares += figures.squares
+        whole.merge(figures)
     return whole
 
 
@@ -69,16 +84,21 @@ def _figures(one, total):
             one.high, round(one.deviation, 6))
 
 
-def write_domains(path, found):
-    """domain_stats.csv."""
-    total = sum(_whole(names).total for names in found.values())
-    rows = sorted(((DOMAINS[domain], _whole(names)) for domain, names in found.items()),
-                  key=lambda row: -row[1].total)
+def write(path, names):
+    """The statistics of {name: Figures} as CSV."""
+    total = _whole(names).total
+    rows = sorted(names.items(), key=lambda row: (-row[1].total, row[0]))
     with open(path, "w", newline="", encoding="utf-8", opener=private) as file:
         out = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         out.writerow(["Name", *_FIGURES])
-        out.writerows([name, *_figures(one, total)] for name, one in rows)
-    return len(rows)
+        for name, one in rows:
+            out.writerow([name] + [Number(f"{cell:.6f}") if isinstance(cell, float) else cell
+                                   for cell in _figures(one, total)])
+
+
+def write_domains(path, found):
+    """domain_stats.csv."""
+    write(path, {DOMAINS[domain]: _whole(names) for domain, names in found.items()})
 
 
 def _table(title, found, unit):

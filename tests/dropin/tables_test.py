@@ -6,9 +6,12 @@ command line (a stand-in for `sonde` records how it is called); the page has the
 """
 
 import contextlib
+import csv
 import io
 import os
+import re
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,7 +23,7 @@ BUILD = Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else ROOT / "build"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "dropin"))
 
-from sonde_dropin import counters, files, fronts, jobs, main, rocprofv3, summary, table  # noqa: E402
+from sonde_dropin import counters, files, fronts, jobs, main, rocprof, rocprofv3, summary, table  # noqa: E402
 
 # The options that each tool has, as its own help and its users name them.
 KNOWN = {
@@ -399,6 +402,38 @@ class Parts(unittest.TestCase):
         self.assertEqual((whole.calls, whole.total, whole.low, whole.high), (5, 26, 1, 10))
         self.assertAlmostEqual(whole.deviation,
                                (sum((one - mean) ** 2 for one in every) / 4) ** 0.5)
+
+    def test_names_that_become_one_are_one_row(self):
+        kernels = {"void add<float>(float*)": [3, 5, 10], "void add<double>(double*)": [1, 7], "scale(int)": [4]}
+        with tempfile.TemporaryDirectory() as folder:
+            for source in ("results_kernel_stats.csv", "results.stats.csv"):
+                with open(Path(folder, source), "w", encoding="utf-8") as file:
+                    print("Name,Calls,TotalDurationNs,AverageNs,Percentage,MinNs,MaxNs,StdDev", file=file)
+                    for name, ns in kernels.items():
+                        deviation = statistics.stdev(ns) if len(ns) > 1 else 0
+                        print(f'"{name}"', len(ns), sum(ns), statistics.mean(ns), 0, min(ns), max(ns), deviation,
+                              sep=",", file=file)
+
+            def rows(named):
+                with files.Files(str(Path(folder, "out"))) as made:
+                    rocprofv3._write_statistics(made, folder, {"kernel"}, named)
+                    rocprof._statistics(made, str(Path(folder, "results.stats.csv")), named, ".stats.csv")
+                return [list(csv.reader(Path(folder, name).read_text().splitlines()))[1:]
+                        for name in ("out_kernel_stats.csv", "out.stats.csv", "out_domain_stats.csv")]
+
+            whole, short = rows(files.demangled), rows(files.base_name)
+            add = statistics.stdev(kernels["void add<float>(float*)"] + kernels["void add<double>(double*)"])
+            self.assertEqual(short[0], [["add", "5", "26", "5.200000", "86.666667", "1", "10", f"{add:.6f}"],
+                                        ["scale", "1", "4", "4.000000", "13.333333", "4", "4", "0.000000"]])
+            self.assertEqual([row[:4] for row in short[1]], [["add", "5", "26", "5"], ["scale", "1", "4", "4"]])
+            self.assertEqual(len(whole[0]), 3)
+            self.assertEqual(whole[2], short[2])  # of the domain: the same
+            self.assertEqual(short[2][0][-1], f"{statistics.stdev(sum(kernels.values(), [])):.6f}")
+            said = Path(folder, "said")
+            rocprofv3._summaries(self.parse("-S", "--summary-output-file", str(said), "--", "x"), folder, {"kernel"},
+                                 files.base_name)
+            self.assertEqual(re.findall(r"\| (\w+) +\| KERNEL_DISPATCH \| +(\d+) \| +(\d+) ", said.read_text()),
+                             [("add", "5", "26"), ("scale", "1", "4")])
 
     def test_input_files_of_counters(self):
         def read(text, name="in.txt"):
