@@ -232,13 +232,14 @@ Status RecordingReader::regions() {
               });
 }
 
-// A sample without counter values is a region without length.
+// A sample without counter values is a region without length. Nothing indexes the values by event,
+// so they are read once: NOT EXISTS would read them for each sample.
 Status RecordingReader::samples() {
   return scan(
       fmt::format("X.id, T.pid, T.tid, T.name_id, E.id, E.category_id, E.stack_id, {}, X.timestamp",
                   kMessage),
-      fmt::format("{} JOIN {} T ON T.id = X.track_id WHERE NOT EXISTS (SELECT 1 FROM {} P WHERE "
-                  "P.event_id = X.event_id)",
+      fmt::format("{} JOIN {} T ON T.id = X.track_id WHERE X.event_id IS NULL OR X.event_id NOT IN "
+                  "(SELECT P.event_id FROM {} P WHERE P.event_id IS NOT NULL)",
                   event_join("rocpd_sample"), table("rocpd_track"), table("rocpd_pmc_event")),
       [&](const Row& row) { add_call(row, row.integer(8), row.integer(8)); });
 }
