@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/strings.h"
@@ -107,6 +108,20 @@ std::string label(const Series& series, const char* name) {
   return found == series.labels.end() ? "" : found->second;
 }
 
+int64_t card_of(const Series& series) { return parse_int(label(series, "card")).value_or(0); }
+
+// Of a card that has a series of its hottest place, the junction, the others are left out.
+void keep_hottest_places(std::vector<Series>& found) {
+  const auto is_hottest = [](const Series& each) { return label(each, "location") == "junction"; };
+  std::set<int64_t> cards;
+  for (const Series& each : found) {
+    if (is_hottest(each) && !each.values.empty()) cards.insert(card_of(each));
+  }
+  std::erase_if(found, [&](const Series& each) {
+    return !is_hottest(each) && cards.count(card_of(each)) != 0;
+  });
+}
+
 struct Span {
   double begin_s = INFINITY, end_s = -INFINITY;
 };
@@ -126,7 +141,8 @@ class Collector {
       if (!series.values.empty()) total[card_of(series)] = series.values.back().second;
     }
     for (const Source& source : kSources) {
-      SONDE_ASSIGN(const auto found, server_.values(source.metric + which, time, end_s));
+      SONDE_ASSIGN(auto found, server_.values(source.metric + which, time, end_s));
+      if (source.figure == watch::JobFigure::kTemperature) keep_hottest_places(found);
       for (const Series& series : found) {
         const bool memory = source.figure == watch::JobFigure::kMemory;
         const double unit = memory ? total[card_of(series)] / 100 : 1;
@@ -137,9 +153,6 @@ class Collector {
   }
 
  private:
-  static int64_t card_of(const Series& series) {
-    return parse_int(label(series, "card")).value_or(0);
-  }
   size_t number_of(const std::string& instance, int64_t card) {
     const std::string node = instance.substr(0, instance.find(':'));
     const auto [found, fresh] = numbers_.try_emplace({node, card}, job_.gpus.size());

@@ -103,6 +103,9 @@ class ExporterCase(ToolCase):
         self.tree = self.folder / "m"
         subprocess.run(["/usr/bin/python3", str(HERE.parent / "support/watch_tree.py"), "make", str(self.tree)],
                        check=True, stdout=subprocess.DEVNULL)
+        for sensors in self.tree.glob("sys/devices/*/*/hwmon/hwmon7"):
+            (sensors / "temp1_label").write_text("edge\n")
+            (sensors / "temp1_input").write_text("30000\n")
         self.roots = ["--sys-root", str(self.tree / "sys"), "--proc-root", str(self.tree / "proc")]
 
     def exporter(self, *words):
@@ -326,6 +329,8 @@ class Server(ExporterCase):
         self.assertEqual(sorted(rows), [0, 1, 3, 4])
         for gpu, row in rows.items():
             self.assertAlmostEqual(row["busy_mean"], told["rocm_utilization_percentage", (("card", str(gpu)),)])
+            junction = told["rocm_temperature_celsius", (("card", str(gpu)), ("location", "junction"))]
+            self.assertEqual(row["temperature_max_c"], junction)  # the edge is cooler
             power = told.get(("rocm_average_socket_power_watts", (("card", str(gpu)),)))
             self.assertEqual(row["power_mean_w"] is None, power is None)
             if power is not None:  # the values are the same for all of the time
