@@ -84,7 +84,7 @@ void Nvml::failed(const char* call, int error) {
   problems_.push_back(
       {std::string("NVML: ") + call,
        error_text_ != nullptr ? error_text_(error) : "error " + std::to_string(error),
-       error == nvml::kNoPermission});
+       error == nvml::kNoPermission, error == nvml::kGpuIsLost});
 }
 
 std::string Nvml::address(nvml::Device device) {

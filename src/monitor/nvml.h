@@ -16,7 +16,8 @@ namespace nvml {
 
 using Device = struct DeviceOfNvml*;
 
-constexpr int kOk = 0, kNotSupported = 3, kNoPermission = 4, kNotFound = 6, kTooSmall = 7;
+constexpr int kOk = 0, kNotSupported = 3, kNoPermission = 4, kNotFound = 6, kTooSmall = 7,
+              kGpuIsLost = 15;  // off the bus, until the next start of the machine or the driver
 constexpr unsigned kTemperatureGpu = 0, kClockSm = 1, kClockMemory = 2;
 constexpr unsigned kCorrected = 0, kUncorrected = 1, kSinceLoaded = 0;
 
@@ -114,7 +115,7 @@ class Nvml {
 
   struct Problem {
     std::string what, why;
-    bool denied = false;
+    bool denied = false, lost = false;
   };
   // Those since the last call.
   std::vector<Problem> take_problems() { return std::exchange(problems_, {}); }

@@ -153,6 +153,7 @@ void NvidiaGpus::read_processes(nvml::Device device, int64_t gpu, std::vector<Pr
 std::vector<ProcessUse> NvidiaGpus::look(Snapshot& snapshot) {
   std::vector<ProcessUse> uses;
   const auto devices = nvml_.devices();
+  auto problems = nvml_.take_problems();
   for (size_t i = 0; i < devices.size(); ++i) {
     if (fixed_.size() <= i) fixed_.push_back(fixed_of(devices[i]));
     Gpu gpu = fixed_[i];
@@ -161,9 +162,15 @@ std::vector<ProcessUse> NvidiaGpus::look(Snapshot& snapshot) {
       read(devices[i], gpu);
       read_processes(devices[i], gpu.number, uses);
     }
+    for (auto& problem : nvml_.take_problems()) {
+      if (problem.lost) {
+        gpu.state = GpuState::kGone;  // which an alert tells, instead of every call that fails
+      } else {
+        problems.push_back(std::move(problem));
+      }
+    }
     snapshot.gpus.push_back(std::move(gpu));
   }
-  const auto problems = nvml_.take_problems();
   // A machine without NVIDIA's driver has no NVIDIA GPUs; that is not worth a message.
   if (devices.empty()) return uses;
   for (const auto& problem : problems) {

@@ -1,17 +1,24 @@
 /* A stand-in for libnvidia-ml.so.1: two GPUs whose values tests know. The second one is an old one
  * that tells little, not even its power, and may not be asked for its clocks. The process that asks
- * computes and draws on the first; 70 that are not known here compute on the second. */
+ * computes and draws on the first; 70 that are not known here compute on the second. With
+ * FAKE_NVML_LOSES_ONE in the environment, the second falls off the bus after its first reading. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { kOk = 0, kUninitialized = 1, kNotSupported = 3, kNoPermission = 4, kTooSmall = 7 };
+enum { kOk, kUninitialized, kNotSupported = 3, kNoPermission, kTooSmall = 7, kGpuIsLost = 15 };
 enum { kStrangers = 70 };
 
 struct device {
   int number;
 };
 static struct device devices[2] = {{0}, {1}};
-static int begun;
+static int begun, readings;
+
+static int told(const struct device* device, int error) {
+  const int lost = device->number == 1 && readings > 1 && getenv("FAKE_NVML_LOSES_ONE") != NULL;
+  return lost ? kGpuIsLost : error;
+}
 
 int nvmlInit_v2(void) {
   begun = 1;
@@ -39,52 +46,54 @@ int nvmlDeviceGetPciInfo_v3(struct device* device, void* info) {
   return kOk;
 }
 int nvmlDeviceGetUtilizationRates(struct device* device, unsigned* rates) {
+  readings += device->number == 1;
   rates[0] = 40u + (unsigned)device->number;
   rates[1] = 20u + (unsigned)device->number;
-  return kOk;
+  return told(device, kOk);
 }
 /* With 1 GiB that the driver keeps for itself. */
 int nvmlDeviceGetMemoryInfo(struct device* device, unsigned long long* memory) {
-  (void)device;
   memory[0] = 80ull << 30;
   memory[2] = 6ull << 30;
   memory[1] = memory[0] - memory[2];
-  return kOk;
+  return told(device, kOk);
 }
 struct memory_apart {
   unsigned version;
   unsigned long long total, reserved, available, used;
 };
 int nvmlDeviceGetMemoryInfo_v2(struct device* device, struct memory_apart* memory) {
-  if (device->number != 0 || memory->version != (sizeof *memory | 2u << 24)) return kNotSupported;
+  if (device->number != 0 || memory->version != (sizeof *memory | 2u << 24)) {
+    return told(device, kNotSupported);
+  }
   memory->total = 80ull << 30;
   memory->reserved = 1ull << 30;
   memory->used = 5ull << 30;
   memory->available = memory->total - memory->reserved - memory->used;
-  return kOk;
+  return told(device, kOk);
 }
 int nvmlDeviceGetPowerUsage(struct device* device, unsigned* milliwatts) {
   *milliwatts = 312500;
-  return device->number == 0 ? kOk : kNotSupported;
+  return told(device, device->number == 0 ? kOk : kNotSupported);
 }
 int nvmlDeviceGetTemperature(struct device* device, unsigned sensor, unsigned* degrees) {
   *degrees = 61u + (unsigned)device->number;
-  return sensor == 0 ? kOk : kNotSupported;
+  return told(device, sensor == 0 ? kOk : kNotSupported);
 }
 int nvmlDeviceGetClockInfo(struct device* device, unsigned type, unsigned* mhz) {
   *mhz = type == 2 ? 2619 : 1755;
-  return device->number == 0 ? kOk : kNoPermission;
+  return told(device, device->number == 0 ? kOk : kNoPermission);
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(struct device* device, unsigned long long* reasons) {
   *reasons = device->number == 0 ? 5 : 1; /* idle, and the power limit */
-  return kOk;
+  return told(device, kOk);
 }
 
 static int text(struct device* device, char* buffer, unsigned length, const char* value) {
-  if (device->number != 0) return kNotSupported;
+  if (device->number != 0) return told(device, kNotSupported);
   if (length <= strlen(value)) return kTooSmall;
   strcpy(buffer, value);
-  return kOk;
+  return told(device, kOk);
 }
 int nvmlDeviceGetName(struct device* device, char* buffer, unsigned length) {
   return text(device, buffer, length, "NVIDIA Stand-in 100");
@@ -98,7 +107,7 @@ int nvmlDeviceGetSerial(struct device* device, char* buffer, unsigned length) {
 
 static int number(struct device* device, unsigned* value, unsigned known) {
   *value = known;
-  return device->number == 0 ? kOk : kNotSupported;
+  return told(device, device->number == 0 ? kOk : kNotSupported);
 }
 int nvmlDeviceGetEnforcedPowerLimit(struct device* device, unsigned* milliwatts) {
   return number(device, milliwatts, 700000);
@@ -118,12 +127,12 @@ int nvmlDeviceGetPcieReplayCounter(struct device* device, unsigned* replays) {
 }
 int nvmlDeviceGetTotalEnergyConsumption(struct device* device, unsigned long long* millijoules) {
   *millijoules = 123456789;
-  return device->number == 0 ? kOk : kNotSupported;
+  return told(device, device->number == 0 ? kOk : kNotSupported);
 }
 int nvmlDeviceGetTotalEccErrors(struct device* device, unsigned kind, unsigned counter,
                                 unsigned long long* errors) {
   *errors = kind == 0 && counter == 0 ? 3 : 0;
-  return device->number == 0 ? kOk : kNotSupported;
+  return told(device, device->number == 0 ? kOk : kNotSupported);
 }
 struct field {
   unsigned id, scope;
@@ -136,7 +145,7 @@ int nvmlDeviceGetFieldValues(struct device* device, int count, struct field* fie
     fields[i].result = device->number == 0 && fields[i].id == 82 ? kOk : kNotSupported;
     fields[i].value = 49; /* the temperature of the memory */
   }
-  return kOk;
+  return told(device, kOk);
 }
 
 struct process {
@@ -153,7 +162,7 @@ static int processes(struct device* device, unsigned* count, struct process* int
     into[i].pid = device->number == 0 ? (unsigned)getpid() : 0x7f000000u + i;
     into[i].used_bytes = device->number == 0 ? 874ull << 20 : ~0ull;
   }
-  return kOk;
+  return told(device, kOk);
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(struct device* device, unsigned* count,
                                             struct process* into) {
