@@ -102,26 +102,49 @@ void AmdGpus::find(Snapshot& snapshot) {
   }
   // Numbers are stable: the number of a card that is gone is not reused.
   for (monitor::AmdCard& card : found) {
-    const auto same = [&](const AmdGpu& each) { return each.card.address == card.address; };
-    if (std::any_of(cards_.begin(), cards_.end(), same)) continue;
-    AmdGpu gpu;
-    gpu.card = std::move(card);
-    const std::string& device = gpu.card.device;
-    gpu.fixed.number = static_cast<int64_t>(cards_.size());
-    gpu.fixed.vendor = "AMD";
-    gpu.fixed.address = gpu.card.address;
-    gpu.fixed.device_id = files_.text(device + "/device").value_or("");
-    gpu.fixed.name = files_.text(device + "/product_name").value_or("");
-    if (gpu.fixed.name.empty()) {
-      gpu.fixed.name = trim("AMD GPU " + gpu.fixed.device_id);
+    const auto known = std::find_if(cards_.begin(), cards_.end(), [&](const AmdGpu& each) {
+      return each.card.address == card.address;
+    });
+    if (known == cards_.end()) {
+      add(std::move(card));
+    } else {
+      renew(*known, std::move(card));
     }
-    gpu.fixed.unique_id = files_.text(device + "/unique_id").value_or("");
-    gpu.fixed.serial = files_.text(device + "/serial_number").value_or("");
-    gpu.fixed.target = target_of(property(gpu.card, "gfx_target_version"));
-    const int64_t simds = property(gpu.card, "simd_per_cu");
-    if (simds > 0) gpu.fixed.compute_units = property(gpu.card, "simd_count") / simds;
-    cards_.push_back(std::move(gpu));
   }
+}
+
+void AmdGpus::add(monitor::AmdCard card) {
+  AmdGpu gpu;
+  gpu.card = std::move(card);
+  const std::string& device = gpu.card.device;
+  gpu.fixed.number = static_cast<int64_t>(cards_.size());
+  gpu.fixed.vendor = "AMD";
+  gpu.fixed.address = gpu.card.address;
+  gpu.fixed.device_id = files_.text(device + "/device").value_or("");
+  gpu.fixed.name = files_.text(device + "/product_name").value_or("");
+  if (gpu.fixed.name.empty()) {
+    gpu.fixed.name = trim("AMD GPU " + gpu.fixed.device_id);
+  }
+  gpu.fixed.unique_id = files_.text(device + "/unique_id").value_or("");
+  gpu.fixed.serial = files_.text(device + "/serial_number").value_or("");
+  gpu.fixed.target = target_of(property(gpu.card, "gfx_target_version"));
+  const int64_t simds = property(gpu.card, "simd_per_cu");
+  if (simds > 0) gpu.fixed.compute_units = property(gpu.card, "simd_count") / simds;
+  cards_.push_back(std::move(gpu));
+}
+
+// A card comes back as another of DRM's if a process still holds files of the one that it was, and
+// KFD may give it another number.
+void AmdGpus::renew(AmdGpu& known, monitor::AmdCard card) {
+  if (known.card.device != card.device) forget(known);
+  known.card = std::move(card);
+}
+
+void AmdGpus::forget(AmdGpu& gpu) {
+  files_.forget(gpu.card.device);
+  gpu.rates = {};
+  gpu.hwmon.clear();
+  gpu.ecc_read_ns = 0;
 }
 
 void AmdGpus::look(Snapshot& snapshot, bool whole_table) {
@@ -134,9 +157,7 @@ void AmdGpus::look(Snapshot& snapshot, bool whole_table) {
     std::error_code error;
     if (!fs::exists(card.card.device + "/vendor", error)) {
       gpu.state = GpuState::kGone;
-      files_.forget(card.card.device);
-      card.rates = {};
-      card.hwmon.clear();
+      forget(card);
     } else if (is_suspended(card.card.device)) {
       gpu.state = GpuState::kAsleep;
       gpu.vram_total_bytes = files_.number(card.card.device + "/mem_info_vram_total");

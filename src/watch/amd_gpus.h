@@ -34,6 +34,9 @@ class AmdGpus {
 
  private:
   void find(Snapshot& snapshot);
+  void add(monitor::AmdCard card);
+  void renew(AmdGpu& known, monitor::AmdCard card);
+  void forget(AmdGpu& gpu);  // what was kept of its files
   void read(AmdGpu& card, Gpu& gpu, int64_t now_ns, bool whole_table);
   void read_files(AmdGpu& card, Gpu& gpu);
   void read_sensors(const AmdGpu& card, Gpu& gpu);

@@ -1,9 +1,13 @@
-// Alerts, what processes belong to, and rates from two gpu_metrics tables.
+// Alerts, what processes belong to, rates from two gpu_metrics tables, and cards that come back.
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "base/test_support.h"
+#include "watch/amd_gpus.h"
 #include "watch/amd_rates.h"
 #include "watch/belongs.h"
 #include "watch/judge.h"
@@ -186,6 +190,50 @@ TEST(AmdRates, ResidenciesAreSharesOfTheTime) {
   rates.take(*monitor::GpuMetricsTable::read(a), 4'000'000'000, third);
   EXPECT_TRUE(third.throttles.empty());
   EXPECT_EQ(third.xgmi_read_bytes_s, std::nullopt);
+}
+
+// The one card of a made machine, in place of what it was, as DRM's `name` and KFD's `kfd_id`.
+void put_card(const std::string& sys, const std::string& name, int busy, int kfd_id) {
+  namespace fs = std::filesystem;
+  for (const char* old : {"/devices", "/class"}) fs::remove_all(sys + old);
+  const fs::path device = sys + "/devices/0000:c1:00.0", card = sys + "/class/drm/" + name;
+  const fs::path node = sys + "/class/kfd/kfd/topology/nodes/1";
+  for (const fs::path& folder : {device / "hwmon/hwmon3", card, node}) {
+    fs::create_directories(folder);
+  }
+  std::ofstream(device / "vendor") << "0x1002\n";
+  std::ofstream(device / "gpu_busy_percent") << busy << "\n";
+  std::ofstream(device / "hwmon/hwmon3/power1_average") << busy << "000000\n";
+  std::ofstream(node / "gpu_id") << kfd_id << "\n";
+  std::ofstream(node / "properties") << "domain 0\nlocation_id " << (0xc1 << 8) << "\n";
+  fs::create_directory_symlink(device, card / "device");
+}
+
+TEST(AmdGpus, ACardIsFoundAgainUnderAnotherNumber) {
+  const test::TemporaryDirectory sys;
+  monitor::Roots roots;
+  roots.sys = sys.path();
+  AmdGpus gpus(roots);
+  const auto look = [&](int64_t second) {
+    Snapshot snapshot;
+    snapshot.time_ns = second * 1'000'000'000;
+    gpus.look(snapshot, false);
+    EXPECT_EQ(snapshot.gpus.size(), 1u);
+    return snapshot.gpus.at(0);
+  };
+  put_card(sys.path(), "card1", 30, 1001);
+  EXPECT_EQ(look(10).busy_percent, 30);
+  std::filesystem::remove_all(sys / "devices");
+  EXPECT_EQ(look(11).state, GpuState::kGone);
+  put_card(sys.path(), "card9", 70, 1002);
+  const Gpu back = look(16);
+  EXPECT_EQ(back.state, GpuState::kAwake);
+  EXPECT_EQ(back.number, 0);
+  EXPECT_EQ(back.busy_percent, 70);
+  EXPECT_EQ(back.power_w, 70);
+  EXPECT_EQ(gpus.cards()[0].card.kfd_id, 1002);  // by which its processes are found
+  put_card(sys.path(), "card2", 50, 1002);       // between two looks
+  EXPECT_EQ(look(22).power_w, 50);
 }
 
 TEST(Tables, ADieHasThePowerOfItsCard) {
