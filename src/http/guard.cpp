@@ -23,9 +23,9 @@ std::vector<std::string_view> values_of(const Head& head, const char* name) {
 
 Verdict refuse(int status, const char* why) { return {Verdict::Kind::kRefuse, status, why}; }
 
-std::optional<Verdict> judge_origin(const Head& head, bool is_loopback) {
+std::optional<Verdict> judge_origin(const Head& head, const std::string& address) {
   const auto hosts = values_of(head, "Host");
-  if (hosts.size() != 1 || (is_loopback && !is_loopback_host(hosts[0]))) {
+  if (hosts.size() != 1 || (is_loopback_address(address) && !is_loopback_host(hosts[0], address))) {
     return refuse(403, "the Host is not a name of this machine's loopback");
   }
   for (const std::string_view origin : values_of(head, "Origin")) {
@@ -84,7 +84,7 @@ bool has_cookie(const Head& head, const Rules& rules) {
 }  // namespace
 
 Verdict judge(const Head& head, const Rules& rules) {
-  if (const auto refused = judge_origin(head, rules.is_loopback)) return *refused;
+  if (const auto refused = judge_origin(head, rules.address)) return *refused;
   if (head.method != "GET" && head.method != "HEAD" && head.method != "POST") {
     return refuse(405, "only GET, HEAD and POST");
   }
@@ -109,13 +109,15 @@ Verdict judge(const Head& head, const Rules& rules) {
   return {Verdict::Kind::kServe, 200, ""};
 }
 
-bool is_loopback_host(std::string_view host) {
-  for (const std::string_view name : {"127.0.0.1", "localhost", "[::1]"}) {
+bool is_loopback_host(std::string_view host, const std::string& address) {
+  const std::string own = host_of(address);
+  for (const std::string_view name : {std::string_view("127.0.0.1"), std::string_view("localhost"),
+                                      std::string_view("[::1]"), std::string_view(own)}) {
     if (host.substr(0, name.size()) != name) continue;
     const std::string_view rest = host.substr(name.size());
-    if (rest.empty()) return true;
-    return rest[0] == ':' && rest.size() >= 2 && rest.size() <= 6 &&
-           rest.find_first_not_of("0123456789", 1) == rest.npos;
+    const bool is_port = rest.size() >= 2 && rest.size() <= 6 && rest[0] == ':' &&
+                         rest.find_first_not_of("0123456789", 1) == rest.npos;
+    if (rest.empty() || is_port) return true;  // 127.0.0.12 begins with 127.0.0.1
   }
   return false;
 }
@@ -145,6 +147,10 @@ Result<std::string> new_token() {
   std::string text;
   for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
   return text;
+}
+
+std::string host_of(const std::string& address) {
+  return address.find(':') == address.npos ? address : "[" + address + "]";
 }
 
 std::string cookie_name(int port) { return fmt::format("sonde_{}", port); }

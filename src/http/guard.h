@@ -1,7 +1,8 @@
 // Access control: the checks of a request's head before anything else is done with it. A page of
 // another site can make a browser send requests here, by a name that resolves to 127.0.0.1 too; and
-// on a shared machine every user can connect. So the Host must be a name of loopback, the Origin
-// our own, and the token known. Used by the server for each request.
+// on a shared machine every user can connect. So the Host must be a name of loopback or the address
+// that the server listens on, the Origin our own, and the token known. Used by the server for each
+// request.
 #pragma once
 
 #include <string>
@@ -34,13 +35,17 @@ struct Rules {
   std::string token;
   std::string cookie;  // its name
   size_t body_bytes = 0;
-  bool for_programs = false, is_loopback = true;  // as Options of server.h say it
+  bool for_programs = false;  // this and the address are those of the Options of server.h
+  std::string address = "127.0.0.1";
 };
 
 Verdict judge(const Head& head, const Rules& rules);
 
-// 127.0.0.1, localhost or [::1], with any port: through `ssh -L` the browser sees another one.
-bool is_loopback_host(std::string_view host);
+// 127.0.0.1, localhost, [::1] or the server's address, with any port: through `ssh -L` the browser
+// sees another one.
+bool is_loopback_host(std::string_view host, const std::string& address);
+// An address as URLs and the Host have it: [::1].
+std::string host_of(const std::string& address);
 // In numbers: 127.x.y.z or ::1.
 bool is_loopback_address(const std::string& address);
 // Takes the same time wherever they differ.

@@ -34,7 +34,7 @@ TEST(Guard, ProgramsNeedNoCookie) {
   EXPECT_EQ(judge(scrape, open).status, 403);
   EXPECT_EQ(judge({"GET", {}, {{"Host", "localhost"}, {"Origin", "http://x"}}}, open).status, 403);
   // On another address the name is any, and the token decides.
-  Rules far = {kRules.token, "sonde_80", 100, true, false};
+  Rules far = {kRules.token, "sonde_80", 100, true, "10.0.0.7"};
   scrape.headers[0].second = "node7:8001";
   EXPECT_EQ(judge(scrape, far).status, 403);
   scrape.headers.emplace_back("Authorization", "Bearer " + kRules.token);
@@ -45,14 +45,24 @@ TEST(Guard, ProgramsNeedNoCookie) {
 
 TEST(Guard, KnowsNamesOfLoopback) {
   for (const char* host : {"127.0.0.1", "127.0.0.1:1", "localhost:65535", "[::1]:9000", "[::1]"}) {
-    EXPECT_TRUE(is_loopback_host(host)) << host;
+    EXPECT_TRUE(is_loopback_host(host, "127.0.0.1")) << host;
   }
   for (const char* host :
        {"", "127.0.0.1.evil.org", "evil.org", "localhost.evil.org", "127.0.0.1:", "127.0.0.1:80x",
         "localhost:123456", "127.0.0.2", "0.0.0.0", "LOCALHOST@evil.org", "127.0.0.1:80:80",
         "127.0.0.1 evil.org", "::1", "localhost:+80"}) {
-    EXPECT_FALSE(is_loopback_host(host)) << host;
+    EXPECT_FALSE(is_loopback_host(host, "127.0.0.1")) << host;
   }
+}
+
+TEST(Guard, KnowsTheAddressThatTheServerListensOn) {
+  for (const char* host : {"127.0.0.12", "127.0.0.12:80", "127.0.0.1:80", "localhost"}) {
+    EXPECT_TRUE(is_loopback_host(host, "127.0.0.12")) << host;
+  }
+  for (const char* host : {"127.0.0.2", "127.0.0.123", "127.0.0.12.evil.org", "127.0.0.12:"}) {
+    EXPECT_FALSE(is_loopback_host(host, "127.0.0.12")) << host;
+  }
+  EXPECT_TRUE(is_loopback_host("[0:0:0:0:0:0:0:1]:80", "0:0:0:0:0:0:0:1"));
 }
 
 TEST(Guard, BindsToLoopbackOnly) {

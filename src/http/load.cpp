@@ -59,9 +59,7 @@ Result<std::string> get(const std::string& library, const std::string& url,
 }
 
 std::string url_of(const Options& options, int port) {
-  const bool six = options.address.find(':') != options.address.npos;
-  return fmt::format("http://{}:{}/?token={}", six ? "[" + options.address + "]" : options.address,
-                     port, options.token);
+  return fmt::format("http://{}:{}/?token={}", host_of(options.address), port, options.token);
 }
 
 }  // namespace sonde::http

@@ -30,7 +30,7 @@ struct Got {
 
 class Client {
  public:
-  explicit Client(int port, int buffer = 0)
+  explicit Client(int port, int buffer = 0, const char* to = "127.0.0.1")
       : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (buffer > 0) ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     const timeval patience = {20, 0};
@@ -38,7 +38,7 @@ class Client {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::inet_pton(AF_INET, to, &address.sin_addr);
     connected_ = ::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
 
@@ -177,6 +177,19 @@ TEST_F(HttpServer, RefusesWhoIsNotLetIn) {
   EXPECT_EQ(with("Cookie: " + known + "\r\n"), 403);
   EXPECT_EQ(with("Host: localhost\r\nCookie: " + known + "\r\n"), 200);
   EXPECT_EQ(ask("GET /?token=0 HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 403);
+}
+
+TEST_F(HttpServer, AnswersUnderTheAddressThatItListensOn) {
+  options_.address = "127.0.0.2";
+  start();
+  const auto with = [&](const std::string& host) {
+    return Client(port(), 0, "127.0.0.2")
+        .ask("GET / HTTP/1.1\r\nHost: " + host + "\r\nCookie: " + cookie_name(port()) + "=" +
+             kToken + "\r\n\r\n")
+        .status;
+  };
+  EXPECT_EQ(with("127.0.0.2:" + std::to_string(port())), 200);
+  EXPECT_EQ(with("127.0.0.3"), 403);
 }
 
 TEST_F(HttpServer, ReadsNoRequestOutOfARefusedBody) {

@@ -177,6 +177,8 @@ class Asked(ExporterCase):
             self.assertEqual(exporter.get(Origin="http://attacker.example")[0], 403)
             self.assertEqual(exporter.get(method="DELETE")[0], 405)
         self.assertEqual(exporter.status, 0)
+        with self.exporter("--address", "127.0.0.2") as exporter:
+            self.assertEqual(exporter.get(address="127.0.0.2")[0], 200)
 
     def test_with_a_token_who_sends_it_is_answered(self):
         secret = self.folder / "token"

@@ -16,6 +16,7 @@
 #include "cli/push.h"
 #include "cli/roots.h"
 #include "cli/terminal.h"
+#include "http/guard.h"
 #include "http/server.h"
 #include "monitor/kept_file.h"
 #include "record/backend.h"
@@ -151,12 +152,11 @@ Result<int> run(const Arguments& arguments) {
   const std::string library = record::library_folder() + "/tool/libsonde-http.so";
   if (arguments.value("push")) return push_for_ever(arguments, metrics, library);
   options.handler = [&metrics](const http::Request& request) { return metrics.answer(request); };
-  const bool is_six = options.address.find(':') != std::string::npos;
-  const std::string address = is_six ? "[" + options.address + "]" : options.address;
+  const std::string host = http::host_of(options.address);
   SONDE_ASSIGN(const std::unique_ptr<http::Server> server,
                http::make_server(library, std::move(options)));
   SONDE_ASSIGN(const auto signals, EndSignals::catch_them([&server] { server->stop(); }));
-  SONDE_TRY(write_stdout(fmt::format("http://{}:{}/metrics\n", address, server->port())));
+  SONDE_TRY(write_stdout(fmt::format("http://{}:{}/metrics\n", host, server->port())));
   SONDE_TRY(server->serve());
   return 0;
 }

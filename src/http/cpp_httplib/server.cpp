@@ -85,7 +85,7 @@ class HttplibServer : public Server, private httplib::Server {
               .cookie = cookie_name(port_),
               .body_bytes = options_.body_bytes,
               .for_programs = options_.for_programs,
-              .is_loopback = is_loopback_address(options_.address)};
+              .address = options_.address};
     return ok_status();
   }
 
