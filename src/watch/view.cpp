@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t kHistory = 600;
 constexpr int kNameAt = 4, kPercentWidth = 6, kMemoryWidth = 16, kPowerWidth = 10;
-constexpr int kWide = 100;  // columns of a terminal with room for the optional columns
+constexpr double kPlottedW = 500;  // the height of the plot of power where no cap is known
+constexpr int kWide = 100;         // columns of a terminal with room for the optional columns
 
 // Where the columns of the GPU table begin.
 struct Columns {
@@ -268,7 +269,8 @@ int View::draw_plots(Cells& cells, int row, int rows) const {
   };
   const History& past = history->second;
   const double cap = power_sensor(snapshot_, gpu).power_cap_w.value_or(0);
-  const double most = cap > 0 ? cap : 500;
+  const bool is_capped = cap > 0;
+  const std::string of = is_capped ? fmt::format(" of {:.0f}", cap) : "";
   const auto plot = [&](int column, const std::string& title, const std::deque<double>& values,
                         double full) {
     cells.put(row, column + 1, title, Style::kBold, width - 2);
@@ -276,7 +278,8 @@ int View::draw_plots(Cells& cells, int row, int rows) const {
   };
   plot(0, fmt::format("GPU {}: busy {} %", gpu.number, last(past.busy)), past.busy, 100);
   plot(width, fmt::format("VRAM {} %", last(past.memory)), past.memory, 100);
-  plot(2 * width, fmt::format("power {} of {:.0f} W", last(past.power), most), past.power, most);
+  plot(2 * width, fmt::format("power {}{} W", last(past.power), of), past.power,
+       is_capped ? cap : kPlottedW);
   return row + rows;
 }
 

@@ -110,6 +110,16 @@ TEST(View, PowerIsNotCutInTheMiddleOfANumber) {
   EXPECT_NE(cells.row_text(3).find("power 1040 of 1200 W"), std::string::npos) << cells.row_text(3);
 }
 
+TEST(View, PowerIsOfNoCapWhereNoneIsKnown) {
+  Snapshot machine = busy_machine(1, 1);
+  machine.gpus[0].power_w = 45;
+  View view(true);
+  view.take(machine);
+  const std::string row = view.draw(80, 24).row_text(3);
+  EXPECT_NE(row.find("power 45 W"), std::string::npos) << row;
+  EXPECT_EQ(row.find("500"), std::string::npos) << row;
+}
+
 TEST(View, TellsOfTheGpuThatIsPlottedWhatHasNoColumn) {
   Snapshot machine = busy_machine(1, 1);
   Gpu& gpu = machine.gpus[0];
