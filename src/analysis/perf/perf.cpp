@@ -17,7 +17,7 @@ namespace {
 
 using namespace report::columns;
 
-// The peaks of each GPU: those that --gpu-peak names, or the ones of a device with its name.
+// The peaks of each GPU: those that --gpu-peak names, or the ones that are known of it.
 class Peaks {
  public:
   static Result<Peaks> load(const trace::Trace& trace, const Parameters& parameters) {
@@ -33,10 +33,11 @@ class Peaks {
       const auto device = std::find_if(trace.devices.begin(), trace.devices.end(),
                                        [&](const trace::Device& one) { return one.gpu == gpu; });
       const std::string name = device == trace.devices.end() ? std::string() : device->name;
-      const auto entry = std::find_if(
-          peaks.known_.begin(), peaks.known_.end(),
-          [&](const GpuPeak& peak) { return named.empty() ? peak.fits(name) : is_named(peak); });
-      peaks.gpus_.push_back({gpu, name, entry - peaks.known_.begin()});
+      const GpuPeak* entry =
+          named.empty() ? peak_of(peaks.known_, trace, gpu)
+                        : &*std::find_if(peaks.known_.begin(), peaks.known_.end(), is_named);
+      const std::ptrdiff_t none = std::ssize(peaks.known_);
+      peaks.gpus_.push_back({gpu, name, entry == nullptr ? none : entry - peaks.known_.data()});
     }
     return peaks;
   }
@@ -280,8 +281,9 @@ constexpr const char* kDefinition =
     "with the vector units' peak for fp32 or fp64. More than 100 % of bandwidth means that "
     "caches held data that the model counts as read from memory.\n\n"
     "The peaks are chosen by the name of the device; Peaks says which, and where they come "
-    "from. With --from or --to a kernel counts in full if it overlaps the window, and so does "
-    "the work of its operator.\n";
+    "from. Those of a part of a GPU, such as one of an MI300X in CPX mode, are not known. With "
+    "--from or --to a kernel counts in full if it overlaps the window, and so does the work of its "
+    "operator.\n";
 
 }  // namespace
 

@@ -54,6 +54,22 @@ TEST(Perf, AnUnknownDeviceHasNoShares) {
   EXPECT_FALSE(answer("perf", rows.build(), {{"gpu-peak", "H1"}}).ok());
 }
 
+// An eighth of an MI300X, in CPX mode, which has the name of the whole.
+TEST(Perf, APartOfAGpuHasNoShares) {
+  const std::string args = sizes("[[1000000]]", R"(["float"])");
+  const std::vector<std::string> columns = {"gb_per_s", "bandwidth_percentage", "roofline_ns"};
+  for (const int64_t units : {304, 38}) {
+    trace::TraceBuilder rows;
+    add_call(rows, "aten::neg", args, 0, 13'333);
+    rows.set_device(0, "AMD Instinct MI300X", units);
+    const auto report = ask("perf", rows);
+    // 8 MB in 13.333 us, of 5,300 GB/s.
+    EXPECT_EQ(lines_of(report, "perf", columns),
+              (Lines{units == 304 ? "600|11.32|1509" : "600|-|-"}));
+    EXPECT_EQ(report.notes.size(), units == 304 ? 0u : 1u);
+  }
+}
+
 // What attention is made of counts, and not attention as well.
 TEST(Perf, WorkInsideOfOtherWorkCountsOnce) {
   trace::TraceBuilder rows;
