@@ -412,10 +412,10 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   for (StepTime& time : times) shares.push_back(&time.host);
   const Names names = join_numbered(trace, shares);
   add_ops(trace, step_of, times);
-  facts.utilisation = utilisation_of(trace, steps, step_of, lengths_of(times));
   std::erase_if(times, [](const StepTime& time) { return time.time_ns <= 0; });
   sort_by_start(trace, times);
   mark_slow_of_processes(times);
+  facts.utilisation = utilisation_of(trace, steps, step_of, times);
   if (facts.batch.size == 0 && !times.empty()) {
     facts.batch = batch_of(trace, times[times.size() / 2].step->time);
   }
@@ -464,8 +464,8 @@ constexpr const char* kDefinition =
     "step: --batch, else the first size of the input of the first convolution (images), or the "
     "number of indices that the first embedding looks up (tokens). Where the busiest GPU works on "
     "a step for more than 1.5 times as long as the host takes for it, both in the median, the host "
-    "runs ahead: its steps say where it waits, none is called slow, and the rate is over the mean "
-    "step of the host or the GPU, whichever is longer.\n\n"
+    "runs ahead: its steps say where it waits, none is called slow, the rate is over the mean step "
+    "of the host or the GPU, whichever is longer, and MFU over the same time.\n\n"
     "Model FLOP utilisation (MFU) is the time that the matrix products, convolutions and "
     "attention that the steps launched would take at the peak of their device and type (as in "
     "sonde perf), divided by the steps' time on all GPUs of their process. Work that is done "

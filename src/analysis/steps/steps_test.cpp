@@ -123,6 +123,30 @@ TEST(Steps, utilisation_is_of_the_peaks_of_all_gpus) {
   EXPECT_EQ(percentage("Some GPU", false), -1.0);
 }
 
+// 2*1000*2000*3000 FLOP at 19.5 TFLOP/s take 615.4 us, half of what the kernel takes; the host,
+// which waits for nothing, needs 100 us for a step.
+TEST(Steps, utilisation_where_the_host_runs_ahead_is_of_the_gpus_time) {
+  trace::TraceBuilder rows;
+  for (int64_t i = 0; i < 20; ++i) {
+    const int64_t at = i * 100'000;
+    rows.add({"user_annotation", "ProfilerStep#" + std::to_string(i), at, at + 100'000});
+    rows.add({"cpu_op",
+              "aten::mm",
+              at + 100,
+              at + 200,
+              1,
+              1,
+              {},
+              R"({"Input Dims": [[1000, 2000], [2000, 3000]], "Input type": ["float", "float"]})"});
+    rows.add({"cuda_runtime", "cudaLaunchKernel", at + 110, at + 120},
+             OpRow{"k", 1000 + i * 1'230'769, 1000 + (i + 1) * 1'230'769});
+  }
+  rows.set_device(0, "NVIDIA A100-SXM4-40GB");
+  const report::Report report = ask("steps", rows);
+  EXPECT_EQ(fact(report, "host_runs_ahead").substr(0, 4), "yes:");
+  EXPECT_EQ(fact(report, "mfu_percentage"), "50");
+}
+
 TEST(Steps, a_trace_without_steps_says_so) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"gemm", 0, 5});

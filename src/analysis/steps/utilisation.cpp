@@ -1,5 +1,6 @@
 #include "analysis/steps/utilisation.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <vector>
@@ -33,22 +34,36 @@ class Rates {
   std::map<int64_t, const GpuPeak*> by_gpu_;
 };
 
+// By process, how long its steps took.
+std::map<int32_t, int64_t> time_of_processes(std::span<const StepTime> times) {
+  std::map<int32_t, int64_t> host_ns, gpu_ns;
+  for (const StepTime& time : times) {
+    host_ns[time.step->process] += time.time_ns;
+    if (time.is_ahead) gpu_ns[time.step->process] += time.gpu_ns;
+  }
+  for (auto& [process, time_ns] : host_ns) time_ns = std::max(time_ns, gpu_ns[process]);
+  return host_ns;
+}
+
 }  // namespace
 
 std::optional<Utilisation> utilisation_of(const trace::Trace& trace, const trace::Steps& steps,
                                           std::span<const Row> step_of,
-                                          std::span<const int64_t> step_ns) {
+                                          std::span<const StepTime> times) {
   auto peaks = gpu_peaks("");
   if (!peaks.ok()) return std::nullopt;
   Rates rates(trace, std::move(*peaks));
   const ModelledWork work = modelled_work(trace);
-  std::vector<bool> is_counted(work.calls.size(), false);
+  std::vector<bool> is_counted(work.calls.size(), false), counts(steps.steps.size(), false);
+  for (const StepTime& time : times) {
+    counts[static_cast<size_t>(time.step - steps.steps.data())] = true;
+  }
   std::map<int32_t, std::set<int64_t>> gpus;  // by process
   double needed_ns = 0, could_ns = 0;
   int64_t kernel_ns = 0, covered_ns = 0;
   for (size_t op = 0; op < trace.ops.size(); ++op) {
     const Row step = step_of[op];
-    if (step == kNone || step_ns[static_cast<size_t>(step)] <= 0) continue;
+    if (step == kNone || !counts[static_cast<size_t>(step)]) continue;
     gpus[steps.steps[static_cast<size_t>(step)].process].insert(trace.ops.gpu[op]);
     if (trace.class_of(op) == trace::OpClass::kKernel) kernel_ns += trace.op_ns(op);
     const Row number = work.call_of_op[op];
@@ -62,10 +77,8 @@ std::optional<Utilisation> utilisation_of(const trace::Trace& trace, const trace
     if (!rate) return std::nullopt;
     needed_ns += static_cast<double>(call.work.flops) / *rate;
   }
-  for (size_t step = 0; step < steps.steps.size(); ++step) {
-    const auto used = gpus.find(steps.steps[step].process);
-    if (used == gpus.end()) continue;
-    could_ns += static_cast<double>(step_ns[step]) * static_cast<double>(used->second.size());
+  for (const auto& [process, time_ns] : time_of_processes(times)) {
+    could_ns += static_cast<double>(time_ns) * static_cast<double>(gpus[process].size());
   }
   if (needed_ns == 0 || could_ns == 0 || kernel_ns == 0) return std::nullopt;
   return Utilisation{100 * needed_ns / could_ns,
