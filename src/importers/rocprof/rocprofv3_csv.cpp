@@ -12,6 +12,7 @@
 
 #include "base/numbered.h"
 #include "base/strings.h"
+#include "base/value_or.h"
 #include "importers/importer.h"
 #include "importers/input/csv_table.h"
 #include "importers/rocprof/names.h"
@@ -118,6 +119,8 @@ class SetReader {
       }
     }
   }
+  // After the table of agents: which of its numbers the kernels say.
+  Status look_at_agents(const std::vector<Member>& members);
   // After the last table: links the operations whose process is not told.
   void finish();
 
@@ -149,12 +152,7 @@ class SetReader {
   int64_t owner(const CsvTable& table);
   void launch(const CsvTable& table, const Op& op, std::string_view agent, Launch launch);
 
-  // "Agent 3" or "3". GPUs count from 0 after the host's nodes, where those are known.
-  int64_t gpu(std::string_view agent) const {
-    const size_t blank = agent.rfind(' ');
-    if (blank != std::string_view::npos) agent.remove_prefix(blank + 1);
-    return parse_int(agent).value_or(hosts_) - hosts_;
-  }
+  int64_t gpu(std::string_view agent) const;
   // Tables of operations do not name the process: it is that of the calls, if there is one alone.
   int64_t process(const CsvTable& table) {
     if (const auto pid = table.integer("Process_Id")) return sink_.process(*pid);
@@ -163,7 +161,10 @@ class SetReader {
 
   Sink& sink_;
   Tally& tally_;
-  int64_t hosts_ = 0;
+  static constexpr int64_t kNoGpu = -1;
+  int64_t hosts_ = 0, gpus_ = 0;                                       // in the table of agents
+  std::unordered_map<int64_t, int64_t> gpu_of_node_, gpu_of_logical_;  // kNoGpu: a CPU
+  bool by_node_ = false;  // "Agent 3" is the agent with this Node_Id
   int64_t only_pid_ = 0;
   bool several_pids_ = false;
   static constexpr int64_t kSeveral = -1;
@@ -179,20 +180,59 @@ class SetReader {
 };
 
 void SetReader::agent(CsvTable& table) {
-  if (table.text("Agent_Type") == "CPU") {
-    ++hosts_;
-    return;
-  }
+  const bool host = table.text("Agent_Type") == "CPU";
+  const int64_t logical = table.integer_or("Logical_Node_Id", -1);
+  // Logical numbers have gaps only in Sonde's exports, whose GPUs keep their numbers.
+  const int64_t gpu = host ? kNoGpu : logical < 0 ? gpus_ : std::max<int64_t>(logical - hosts_, 0);
+  gpu_of_node_.try_emplace(table.integer_or("Node_Id", -1), gpu);
+  gpu_of_logical_.try_emplace(logical, gpu);
+  ++(host ? hosts_ : gpus_);
+  if (host) return;
   const std::string name = valid_utf8(
       table.text("Product_Name").empty() ? table.text("Name") : table.text("Product_Name"));
   const std::string vendor = valid_utf8(table.text("Vendor_Name"));
-  sink_.device({.gpu = table.integer_or("Node_Id", 0) - hosts_,
+  sink_.device({.gpu = gpu,
                 .backend = "hip",
                 .name = name,
                 .vendor = vendor,
                 .kind = "gpu",
                 .memory_bytes = table.integer("Local_Mem_Size"),
                 .compute_units = table.integer("Cu_Count")});
+}
+
+// A kernel on what is no GPU by its logical number: rocprofv3 ran with --agent-index absolute.
+Status SetReader::look_at_agents(const std::vector<Member>& members) {
+  for (const Member& member : members) {
+    std::error_code error;
+    if (gpu_of_node_ == gpu_of_logical_ || by_node_) return ok_status();
+    if (member.kind != "kernel_trace" && member.kind != "counter_collection") continue;
+    if (!std::filesystem::is_regular_file(member.path, error)) continue;  // can be read only once
+    SONDE_ASSIGN(Source source, Source::open(member.path));
+    SONDE_ASSIGN(CsvTable table, CsvTable::open(source));
+    while (!by_node_) {
+      SONDE_ASSIGN(const bool more, table.next());
+      if (!more) break;
+      const std::string_view agent = table.text("Agent_Id");
+      const auto number = parse_int(agent.substr(agent.rfind(' ') + 1));
+      by_node_ = number && value_or(gpu_of_logical_, *number, kNoGpu) == kNoGpu &&
+                 value_or(gpu_of_node_, *number, kNoGpu) != kNoGpu;
+    }
+  }
+  return ok_status();
+}
+
+// "GPU 0" counts GPUs, "Agent 3" all agents that the program saw, or with --agent-index absolute
+// those of the machine, as "3" of older versions does. Without a table of agents it is the number.
+int64_t SetReader::gpu(std::string_view agent) const {
+  const size_t blank = agent.rfind(' ');
+  const auto number = parse_int(agent.substr(blank + 1));
+  if (!number) return 0;
+  if (agent.starts_with("GPU ")) return *number;
+  if (agent.starts_with("CPU ")) return kNoGpu;
+  const bool by_node = by_node_ || blank == std::string_view::npos;
+  const auto& first = by_node ? gpu_of_node_ : gpu_of_logical_;
+  const auto& second = by_node ? gpu_of_logical_ : gpu_of_node_;
+  return value_or(first, *number, value_or(second, *number, *number - hosts_));
 }
 
 void SetReader::api(CsvTable& table) {
@@ -355,14 +395,16 @@ void SetReader::memory(CsvTable& table) {
 Status read(Source& source, Sink& sink, Tally& tally) {
   SetReader reader(sink, tally);
   std::string also;
-  for (const Member& member : members_of(source.path())) {
+  const std::vector<Member> members = members_of(source.path());
+  for (const Member& member : members) {
     if (member.path == source.path()) {
       SONDE_TRY(reader.read(source));
-      continue;
+    } else {
+      SONDE_ASSIGN(Source other, Source::open(member.path));
+      SONDE_TRY(reader.read(other));
+      also += (also.empty() ? "" : ", ") + std::filesystem::path(member.path).filename().string();
     }
-    SONDE_ASSIGN(Source other, Source::open(member.path));
-    SONDE_TRY(reader.read(other));
-    also += (also.empty() ? "" : ", ") + std::filesystem::path(member.path).filename().string();
+    if (member.kind == "agent_info") SONDE_TRY(reader.look_at_agents(members));
   }
   reader.finish();
   if (!also.empty()) tally.remark("read with it: " + also);
