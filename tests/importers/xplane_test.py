@@ -103,6 +103,18 @@ class XPlane(import_case.ImportCase):
         self.assertIn(("Task Environment: profile_start_time", "1700000000000000000"),
                       self.rows("SELECT key, value FROM sonde_note"))
 
+    def test_direction_of_a_copy(self):
+        """By the event; by the stream, which XLA names after all kinds on it, only where that has one."""
+        plane = Plane("/device:GPU:0")
+        for number, kinds in ((20, "MemcpyD2H,MemcpyH2D"), (21, "Memset,MemcpyD2H")):
+            plane.line(number, f"Stream #{number}({kinds})", 1000,
+                       *[plane.event(name, number * 1_000_000 + i * 1000, 0, memcpy_details="size:8")
+                         for i, name in enumerate(("MemcpyH2D", "MemcpyD2H", "Memcpy"))])
+        self.load(space(plane), "x.xplane.pb")
+        self.assertEqual([(queue, kind) for _, queue, _, _, _, kind in self.ops()], [
+            (20, "CopyHostToDevice"), (20, "CopyDeviceToHost"), (20, "Copy"),
+            (21, "CopyHostToDevice"), (21, "CopyDeviceToHost"), (21, "CopyDeviceToHost")])
+
     def test_grid_of_cuda_counts_groups(self):
         self.load(space(device("Nvidia")), "x.xplane.pb")
         self.assertEqual(self.rows("SELECT grid_x, grid_y FROM sonde_op_detail WHERE grid_x"),

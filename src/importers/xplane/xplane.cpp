@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kDevicePrefix = "/device:";
 constexpr std::string_view kStreamPrefix = "Stream #";
-constexpr int64_t kFirstLineTid = -1000;  // of lines that are not threads
+constexpr std::string_view kCopy = "Copy";  // of no direction
+constexpr int64_t kFirstLineTid = -1000;    // of lines that are not threads
 // Times of the day in ns are beyond this since 2001.
 constexpr int64_t kSurelyRealtimeNs = 1'000'000'000'000'000'000;
 constexpr size_t kMostBytes = size_t{8} << 30;
@@ -41,6 +42,20 @@ int64_t number_at_end_of(std::string_view text, std::string_view prefix) {
   if (at == text.npos) return -1;
   text.remove_prefix(at);
   return take_number<int64_t>(text).value_or(-1);
+}
+
+// What the event says. XLA names a stream after all kinds of events on it, "Stream #20(MemcpyD2H,
+// MemcpyH2D)", so that says what a copy is only if it has one kind.
+std::string_view direction_of(std::string_view event, std::string_view line) {
+  std::string_view said = copy_type(event);
+  if (said != kCopy) return said;
+  for (const std::string_view part : split(line, ',')) {
+    const std::string_view type = copy_type(part);
+    if (type == kCopy || type == said) continue;
+    if (said != kCopy) return kCopy;
+    said = type;
+  }
+  return said;
 }
 
 // The value of "size" in "kind:Unknown size:655360 dest:2"; "" if there is none.
@@ -259,7 +274,7 @@ void SpaceReader::operation(const XPlane& plane, const XLine& line, const XEvent
   launch.op_class = stats.copy   ? store::OpClass::kCopy
                     : stats.fill ? store::OpClass::kFill
                                  : store::OpClass::kKernel;
-  op.type = sink_.name(stats.copy   ? copy_type(line.name + " " + std::string(text))
+  op.type = sink_.name(stats.copy   ? direction_of(text, line.name)
                        : stats.fill ? "FillBuffer"
                                     : "KernelExecution");
   if (launch.op_class == store::OpClass::kKernel) op.name = name;
