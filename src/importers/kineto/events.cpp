@@ -63,6 +63,7 @@ struct EventParser::Impl {
   error_code number_or_text(od::value value, int64_t& number, std::string_view& text);
   error_code time_of(od::value value, int64_t& ns, bool& known, uint32_t offset);
   error_code parse_args(od::value value, Event& event);
+  error_code parse_id2(od::value value, Event& event);
   void parse_launch(Event& event);
   error_code launch_field(std::string_view key, od::value value, LaunchArgs& launch);
   bool wanted(const Event& event) const;
@@ -232,6 +233,22 @@ error_code EventParser::Impl::parse_args(od::value value, Event& event) {
   return object.raw_json().get(event.args);
 }
 
+// {"local":"0x1"} or {"global":"0x1"}
+error_code EventParser::Impl::parse_id2(od::value value, Event& event) {
+  od::object object;
+  const error_code error = value.get_object().get(object);
+  if (error) return error == simdjson::INCORRECT_TYPE ? simdjson::SUCCESS : error;
+  for (auto item : object) {
+    od::field field;
+    if (const error_code broken = std::move(item).get(field)) return broken;
+    const bool local = field.key() == "local";
+    if (!local && !(field.key() == "global")) continue;
+    event.local_id = local;
+    if (const error_code broken = text_of(field.value(), event.id)) return broken;
+  }
+  return simdjson::SUCCESS;
+}
+
 error_code EventParser::Impl::parse_field(od::field& field, Event& event, uint32_t& seen) {
   const char* raw = field.key().raw();
   const auto is = [raw](std::string_view key) {
@@ -242,13 +259,16 @@ error_code EventParser::Impl::parse_field(od::field& field, Event& event, uint32
     seen |= bit;
   };
   od::value value = field.value();
+  const auto text = [&](uint32_t bit, std::string_view& to) {
+    once(bit);
+    return text_of(value, to);
+  };
   switch (raw[0]) {
     case 'p':
       if (is("ph")) {
-        once(1);
-        std::string_view text;
-        if (const error_code error = text_of(value, text)) return error;
-        event.phase = text.size() == 1 ? text[0] : '?';
+        std::string_view phase;
+        if (const error_code error = text(1, phase)) return error;
+        event.phase = phase.size() == 1 ? phase[0] : '?';
       } else if (is("pid")) {
         once(2);
         return number_or_text(value, event.pid, event.pid_text);
@@ -256,15 +276,12 @@ error_code EventParser::Impl::parse_field(od::field& field, Event& event, uint32
       return simdjson::SUCCESS;
     case 'c':
       if (!is("cat")) return simdjson::SUCCESS;
-      once(4);
-      if (const error_code error = text_of(value, event.category_text)) return error;
+      if (const error_code error = text(4, event.category_text)) return error;
       event.spelling = spelling_of(event.category_text);
       event.category = kCategories[event.spelling].category;
       return simdjson::SUCCESS;
     case 'n':
-      if (!is("name")) return simdjson::SUCCESS;
-      once(8);
-      return text_of(value, event.name);
+      return is("name") ? text(8, event.name) : simdjson::SUCCESS;
     case 't':
       if (is("tid")) {
         once(16);
@@ -283,9 +300,10 @@ error_code EventParser::Impl::parse_field(od::field& field, Event& event, uint32
       once(128);
       return parse_args(value, event);
     case 'i':
-      if (!is("id")) return simdjson::SUCCESS;
-      once(256);
-      return text_of(value, event.id);
+      if (is("id2")) return parse_id2(value, event);
+      return is("id") ? text(256, event.id) : simdjson::SUCCESS;
+    case 's':
+      return is("scope") ? text(512, event.scope) : simdjson::SUCCESS;
     default:
       return simdjson::SUCCESS;
   }

@@ -69,7 +69,7 @@ struct LaunchArgs {
 
 struct Event {
   // Texts are views of the window, or of EventBatch::texts, without their quotes and escapes.
-  std::string_view name, category_text, id;
+  std::string_view name, category_text, id, scope;
   std::string_view args;                // the JSON object as it stands in the file; "" = none
   std::string_view pid_text, tid_text;  // where they are not numbers
   int64_t pid = 0, tid = 0;
@@ -80,6 +80,7 @@ struct Event {
   Category category = Category::kOther;
   uint8_t spelling = kNoName;  // of the category, index into kCategories
   bool has_tid = false, has_ts = false, has_dur = false;
+  bool local_id = false;  // the id counts within its process
 };
 
 // What was wrong with events of a window.

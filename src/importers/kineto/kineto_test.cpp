@@ -1,7 +1,9 @@
 // Hostile and unusual Chrome JSON. Real traces are compared with exact figures in tests/importers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <tuple>
 
 #include "base/gzip_test_support.h"
 #include "importers/input/json_windows.h"
@@ -157,6 +159,15 @@ TEST(Kineto, LinksByCorrelationInWhicheverOrder) {
   EXPECT_EQ(made.tally.remarks()[0].substr(0, 6), "1 of 4");
 }
 
+TEST(Kineto, GridsOfHipHccModuleLaunchKernelAreWorkItems) {
+  const auto made = import_json(document(
+      R"({"ph":"X","cat":"cuda_runtime","name":"hipHccModuleLaunchKernel","pid":7,"tid":8,"ts":1,)"
+      R"("dur":1,"args":{"correlation":1,"grid":[256,2,1],"block":[64,1,1]}},)"
+      R"({"ph":"X","cat":"kernel","name":"k","pid":2,"tid":0,"ts":5,"dur":1,)"
+      R"("args":{"device":2,"stream":3,"correlation":1}})"));
+  EXPECT_EQ(made.sink.find_op("k").launch.grid[0], 256);
+}
+
 TEST(Kineto, OnlyTheCategoryMakesAnOperation) {
   const auto made = import_json(document(event("triton", R"(,"args":{"stream":7,"device":0})")));
   EXPECT_EQ(made.sink.apis.size(), 1u);
@@ -178,6 +189,30 @@ TEST(Kineto, BeginAndEndMakeARange) {
   EXPECT_EQ(made.sink.find_api("else").row.end_ns, 9000);
   EXPECT_EQ(made.sink.unfinished_apis.size(), 1u);
   EXPECT_EQ(total(made.tally.skipped()), 1u);
+}
+
+// Ids count in the file, in a process ("local"), or in a scope.
+TEST(Kineto, AsyncRangesOfDifferentIdsMayOverlap) {
+  const std::tuple<int, int, const char*> ranges[] = {
+      // the pids of begin and end
+      {1, 1, R"("id2":{"local":"0x1"})"},  {1, 1, R"("id2":{"local":"0x2"})"},
+      {2, 2, R"("id2":{"local":"0x1"})"},  {1, 2, R"("id2":{"global":"0x1"})"},
+      {1, 1, R"("id":"0x1","scope":"s")"}, {1, 1, R"("id":"0x2")"}};
+  std::string begins, ends;
+  int number = 0;
+  for (const auto& [begin_pid, end_pid, id] : ranges) {
+    const std::string common = fmt::format(R"("cat":"c","name":"{}","tid":1,{})", number, id);
+    begins += fmt::format(R"({{"ph":"b",{},"pid":{},"ts":{}}},)", common, begin_pid, number);
+    ends += fmt::format(R"(,{{"ph":"e",{},"pid":{},"ts":{}}})", common, end_pid, 100 + number);
+    ++number;
+  }
+  const auto made = import_json(document(begins + ends.substr(1)));
+  ASSERT_EQ(made.sink.apis.size(), std::size(ranges));
+  for (int i = 0; i < number; ++i) {
+    const Api& row = made.sink.find_api(std::to_string(i)).row;
+    EXPECT_EQ(row.start_ns, i * 1000) << i;
+    EXPECT_EQ(row.end_ns, (100 + i) * 1000) << i;
+  }
 }
 
 TEST(Kineto, CountersFlowsAndNames) {

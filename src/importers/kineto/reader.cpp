@@ -295,6 +295,9 @@ void KinetoReader::take_end(const Event& event, std::vector<Open>& stack) {
 void KinetoReader::take_async(const Event& event) {
   std::string key(event.category_text);
   key += '\0';
+  key += event.scope;
+  key += '\0';
+  if (event.local_id) key += std::to_string(pid_of(event)) + '\0';
   key += event.id;
   auto& stack = open_async_[key];
   const bool begins = event.phase == 'b' || event.phase == 'S';
