@@ -54,6 +54,11 @@ Answer still_reading(const TraceState& state) {
           {}};
 }
 
+// Lanes, counters and classes are numbered anew in each version, so none is answered with another.
+Answer another_version() {
+  return {409, kJson, "{\"error\": \"the trace has grown: this version of it is gone\"}\n", {}};
+}
+
 // Those that take a body.
 bool takes_body(std::string_view path) { return path == "/api/names" || path == "/api/notes"; }
 
@@ -269,6 +274,10 @@ struct Api::State {
   // What needs the index.
   Result<Answer> of_index(const Opened& opened, const Request& request) const {
     const std::string& path = request.path;
+    if (request.query.count("v") != 0) {
+      SONDE_ASSIGN(const int64_t version, number_of(request, "v"));
+      if (static_cast<uint64_t>(version) != opened.version) return another_version();
+    }
     if (path == "/api/tracks") return tracks_of(opened);
     if (path == "/api/tiles" && request.query.count("layer") == 0) {
       return tiles(opened.index.timeline, request);

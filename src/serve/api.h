@@ -1,7 +1,7 @@
 // What the page asks of the server: which traces there are, their tracks, tiles of lanes, names,
 // single events, panels and SQL. Answered from the index, except panels, which read the file in a
 // worker, and SQL. A trace is named by its number, never by a path. Answers but tiles are JSON; a
-// refusal is {"error": "..."} with a status of 400, 404, 500 or 503.
+// refusal is {"error": "..."} with a status of 400, 404, 409, 500 or 503.
 //
 //   GET /api/traces        path, state, span, how much there is, whether kernels have counters
 //   GET /api/state         of each trace, as it is read or grows
@@ -31,7 +31,9 @@
 //
 // Traces are read in the background: until then what needs more than the file is refused with 503
 // and {"error", "reading": true, "what", "done"}. Times are ns from the start of the trace, as
-// --from counts them: from=120ns.
+// --from counts them: from=120ns. A trace that grows has versions (/api/state), and each numbers
+// its lanes, counters and classes anew, but not its names: with &v=2 what the index answers is of
+// that version, or refused with 409.
 #pragma once
 
 #include <memory>

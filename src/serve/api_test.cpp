@@ -97,6 +97,14 @@ TEST_F(ServeApi, LeadsFromATileToTheEventAndItsName) {
                   "\"lane\": 3}]}"));
 }
 
+TEST_F(ServeApi, AnswersOfTheVersionThatIsAskedFor) {
+  for (const char* path : {"tracks", "counters"}) {
+    EXPECT_EQ(ask(path, {{"trace", "0"}, {"v", "1"}}).status, 200) << path;
+    EXPECT_EQ(ask(path, {{"trace", "0"}, {"v", "2"}}).status, 409) << path;
+    EXPECT_EQ(ask(path, {{"trace", "0"}, {"v", "x"}}).status, 400) << path;
+  }
+}
+
 TEST_F(ServeApi, FindsNeighboursAndNames) {
   const auto next = [&](Query query) {
     query.insert({{"trace", "0"}, {"lane", "1"}, {"time", "200"}});

@@ -44,6 +44,10 @@ struct Slot {
   timeline::Progress progress;
 };
 
+bool begins_with(const timeline::Names& names, const timeline::Names& first) {
+  return names.size() >= first.size() && std::equal(first.begin(), first.end(), names.begin());
+}
+
 std::shared_ptr<Connection> connection(std::string path, std::optional<store::Reader> reader = {}) {
   auto made = std::make_shared<Connection>();
   made->path = std::move(path);
@@ -190,9 +194,9 @@ class TracesInThread : public Traces {
   Status index_rpd(Slot& slot, const FileKey& key, Opened& opened, UniqueFd& made) {
     opened.details = connection(slot.source.path);
     opened.sql = connection(slot.source.path);
-    auto known = cache_.find(slot.source.path, key);
-    if (known) {
-      opened.index = std::move(*known);
+    auto kept = cache_.find(slot.source.path, key);
+    if (kept && begins_with(kept->names, known_names(slot))) {
+      opened.index = std::move(*kept);
       return ok_status();
     }
     slot.progress.what = "opening";
@@ -245,10 +249,17 @@ class TracesInThread : public Traces {
     return ok_status();
   }
 
+  // A page knows them by their numbers.
+  static timeline::Names known_names(const Slot& slot) {
+    const std::lock_guard lock(slot.mutex);
+    return slot.opened ? slot.opened->index.names : timeline::Names();
+  }
+
   Result<UniqueFd> build(Slot& slot, const FileKey& key, store::Reader& reader, Opened& opened) {
     const std::string folder = cache_.folder().empty() ? temporary_folder() : cache_.folder();
     SONDE_ASSIGN(UniqueFd fd, timeline::unnamed_file(folder));
-    SONDE_TRY(timeline::build_index(reader, key, fd.get(), folder, slot.progress));
+    SONDE_TRY(
+        timeline::build_index(reader, key, fd.get(), folder, slot.progress, known_names(slot)));
     SONDE_ASSIGN(opened.index, timeline::load_index(fd.get(), slot.source.path, key));
     return fd;
   }

@@ -21,8 +21,8 @@ class IndexBuilder {
                Progress& progress)
       : reader_(reader), key_(key), fd_(fd), folder_(std::move(folder)), progress_(progress) {}
 
-  Status build() {
-    SONDE_ASSIGN(Rows rows, read_rows(reader_, folder_, progress_));
+  Status build(Names known) {
+    SONDE_ASSIGN(Rows rows, read_rows(reader_, folder_, progress_, std::move(known)));
     progress_.what = "sorting";
     sort_rows(rows);
     progress_.done = 0.8;
@@ -181,8 +181,8 @@ class IndexBuilder {
 }  // namespace
 
 Status build_index(store::Reader& reader, const FileKey& key, int fd, const std::string& folder,
-                   Progress& progress) {
-  return IndexBuilder(reader, key, fd, folder, progress).build();
+                   Progress& progress, Names known) {
+  return IndexBuilder(reader, key, fd, folder, progress).build(std::move(known));
 }
 
 }  // namespace sonde::timeline

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "store/reader.h"
@@ -20,10 +21,13 @@ struct Progress {
   std::atomic<bool> stop{false};
 };
 
+using Names = std::vector<std::string>;
+
 // Writes the index to `fd`, an empty file in `folder`, where there must be room. Reads in short
 // queries, so that a process which writes the trace meanwhile does not wait; what is added after
-// the start may be in it or not.
+// the start may be in it or not. Names of an earlier index of the trace keep their numbers if they
+// are given as `known`.
 Status build_index(store::Reader& reader, const FileKey& key, int fd, const std::string& folder,
-                   Progress& progress);
+                   Progress& progress, Names known = {});
 
 }  // namespace sonde::timeline

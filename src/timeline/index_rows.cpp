@@ -19,11 +19,13 @@ constexpr double kReadShare = 0.7;  // of the progress
 
 class RowReader {
  public:
-  RowReader(store::Reader& reader, std::string folder, Progress& progress)
+  RowReader(store::Reader& reader, std::string folder, Progress& progress, Names known)
       : reader_(reader),
         database_(reader.database()),
         folder_(std::move(folder)),
-        progress_(progress) {}
+        progress_(progress) {
+    rows_.names = std::move(known);
+  }
 
   Result<Rows> read() {
     SONDE_ASSIGN(rows_.warnings, trace::loss_warnings(reader_));
@@ -111,10 +113,9 @@ class RowReader {
 
   Status read_names() {
     SONDE_ASSIGN(auto texts, names_.resolve(database_));
-    rows_.names = std::move(texts.names);
-    rows_.name_of = std::move(texts.remap);
-    rows_.empty_name = texts.empty_name;
     TextNumbering names(rows_.names);
+    rows_.empty_name = names.index(texts.names[texts.empty_name]);
+    for (const uint32_t name : texts.remap) rows_.name_of.push_back(names.index(texts.names[name]));
     // Otherwise the file is locked, and its pages are forgotten, for each text.
     SONDE_ASSIGN(auto transaction, store::Transaction::begin(database_));
     SONDE_ASSIGN(auto lookup, database_.prepare("SELECT string FROM v_ustring WHERE id = ?1"));
@@ -157,8 +158,9 @@ void sort_unless_sorted(std::span<Record> records, Before before) {
 
 }  // namespace
 
-Result<Rows> read_rows(store::Reader& reader, const std::string& folder, Progress& progress) {
-  return RowReader(reader, folder, progress).read();
+Result<Rows> read_rows(store::Reader& reader, const std::string& folder, Progress& progress,
+                       Names known) {
+  return RowReader(reader, folder, progress, std::move(known)).read();
 }
 
 void sort_rows(Rows& rows) {

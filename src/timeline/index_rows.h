@@ -57,7 +57,9 @@ struct Rows {
   }
 };
 
-Result<Rows> read_rows(store::Reader& reader, const std::string& folder, Progress& progress);
+// `known` names have the first numbers, in their order.
+Result<Rows> read_rows(store::Reader& reader, const std::string& folder, Progress& progress,
+                       Names known);
 // As a Trace sorts them, so that rows have the same numbers there.
 void sort_rows(Rows& rows);
 

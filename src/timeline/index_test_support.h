@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <utility>
 
 #include "base/result.h"
 #include "store/reader.h"
@@ -10,11 +11,11 @@
 
 namespace sonde::timeline {
 
-inline Result<Index> index_of(store::Reader& reader, const FileKey& key = {}) {
+inline Result<Index> index_of(store::Reader& reader, const FileKey& key = {}, Names known = {}) {
   const std::string folder = std::filesystem::temp_directory_path();
   SONDE_ASSIGN(const UniqueFd fd, unnamed_file(folder));
   Progress progress;
-  SONDE_TRY(build_index(reader, key, fd.get(), folder, progress));
+  SONDE_TRY(build_index(reader, key, fd.get(), folder, progress, std::move(known)));
   return load_index(fd.get(), "test", key);
 }
 

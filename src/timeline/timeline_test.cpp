@@ -145,6 +145,29 @@ TEST(Index, KnowsTheRowsOfTheFile) {
   }
 }
 
+TEST(Index, NamesKeepTheirNumbersWhenTheTraceGrows) {
+  auto rows = random_rows(15, 300);
+  const Made before(rows);
+  rows.insert(rows.begin(), {true, "new", 5, 9, 0, 0});  // read before all that is known
+  const Made after(rows);
+  auto reader = after.reader();
+  const Index index = value_of(index_of(reader, {}, before.index.names));
+  const Names& known = before.index.names;
+  ASSERT_EQ(index.names.size(), known.size() + 1);
+  EXPECT_TRUE(std::equal(known.begin(), known.end(), index.names.begin()));
+  EXPECT_EQ(index.names.back(), "new");
+  EXPECT_EQ(after.index.names[1], "new") << "without them it is numbered otherwise";
+  // And each event has the name that it has without them.
+  for (size_t i = 0; i < index.timeline.lanes.size(); ++i) {
+    const Lane &lane = index.timeline.lanes[i], &same = after.timeline().lanes[i];
+    ASSERT_EQ(lane.size(), same.size());
+    for (size_t k = 0; k < lane.size(); ++k) {
+      if (lane.event(k).row == kNoRow) continue;
+      ASSERT_EQ(index.names[lane.event(k).name], after.index.names[same.event(k).name]);
+    }
+  }
+}
+
 void store_index(const Made& made, const std::string& path, const FileKey& key) {
   auto reader = made.reader();
   const UniqueFd fd(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));

@@ -132,6 +132,13 @@ class Browser:
         self.click_at("#timeline", *self.at_time(label, time_ns))
         self.settle()
 
+    def hover_time(self, label, time_ns, lane=0):
+        """What the page says of what is there: its title, and the lines below that."""
+        x, y = map(round, self.at_time(label, time_ns))
+        for away in (1, 0):  # it says what it knows when the mouse moves
+            ActionChains(self.driver).move_to_element_with_offset(self.find("#timeline"), x + away, y + 18 * lane).perform()
+        return self.js("return [...(document.querySelector('.hover')?.children ?? [])].map((each) => each.textContent)")
+
     def go(self, route):
         self.js("location.hash = `#/${arguments[0]}`", route)
         self.settle()

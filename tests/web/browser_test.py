@@ -3,7 +3,7 @@
 
 browser_test.py --build DIR [--pictures FOLDER]. Skipped by name (77) where there is no Chromium, driver or
 python3-selenium. Figures on the page are held against the command line, SQL, and what story.py says by hand.
-soak_test.py has what takes longer, drawn_test.py what draws the timeline.
+soak_test.py has what takes longer, drawn_test.py what draws the timeline, live_test.py traces that grow.
 """
 
 import argparse
@@ -22,7 +22,6 @@ from browser import Browser, Keys, missing  # noqa: E402
 from rpd_fixture import Fixture  # noqa: E402
 from serving import SHARED, Server  # noqa: E402
 from story import KERNELS, STEP, STEPS, add_samples, write_calls, write_story  # noqa: E402
-from tool_case import change  # noqa: E402
 
 SONDE = PICTURES = ""
 REAL = "kineto/mi300_qwen_0.5b.json.gz"
@@ -388,26 +387,6 @@ class Sampled(WithBrowser):
         self.assertEqual(browser.complaints(), [])
 
 
-class Live(WithBrowser):
-    def test_a_trace_that_grows(self):
-        trace = write_story(os.path.join(self.folder, "story.rpd"))
-        browser = self.open(trace)
-        before = browser.text(".topline .note")
-        self.assertFalse(browser.all(".live"))
-        change(trace, "INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
-                      "SELECT gpuId, queueId, 0, start + 40000000, end + 40000000, description_id, opType_id FROM rocpd_op")
-        browser.wait(lambda: browser.text(".topline .note") == before.replace(f"{5 * STEPS} operations", f"{10 * STEPS} operations"))
-        browser.wait(lambda: browser.all(".live"))
-        browser.settle()
-        self.picture("live")
-        self.assertGreater(browser.view()[1], 70_000_000)  # who looked at all of it still does
-        browser.find("#timeline").click()
-        browser.press("w")
-        browser.find("#follow").click()
-        browser.wait(lambda: browser.find("#follow").get_attribute("aria-pressed") == "true")
-        self.assertEqual(browser.complaints(), [])
-
-
 class Compared(WithBrowser):
     def test_two_traces(self):
         traces = [write_story(os.path.join(self.folder, f"{name}.rpd"), more) for name, more in (("a", 0), ("b", 600_000), ("c", 0))]
@@ -492,5 +471,5 @@ if __name__ == "__main__":
     _, rest = prepare()
     # The long test beside the others: browsers mostly wait.
     beside = None if rest else subprocess.Popen([sys.executable, *sys.argv, "Story"])
-    run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Sampled", "Live", "Compared", "Ranks", "Hostile"])], exit=False)
+    run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Sampled", "Compared", "Ranks", "Hostile"])], exit=False)
     sys.exit(0 if run.result.wasSuccessful() and (beside is None or beside.wait() == 0) else 1)

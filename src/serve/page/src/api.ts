@@ -89,6 +89,8 @@ async function turnOf(path: string): Promise<() => void> {
 export class Refusal extends Error {
   constructor(public readonly status: number, text: string) { super(text); }
 }
+// What was asked for is of a state that is no more: of a trace that has grown, or of notes that others changed.
+export function isOver(error: unknown): boolean { return error instanceof Refusal && error.status === 409; }
 export function whyOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

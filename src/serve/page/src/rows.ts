@@ -134,7 +134,7 @@ function samplesRow(of: LayerTrack, label: string, ways: Arrangement): Row {
 }
 
 function counterRow(counter: CounterInfo, ways: Arrangement): Row {
-  const key = `counter ${counter.counter}`;
+  const key = `counter ${counter.gpu} ${counter.title}`;  // its number is another one when the trace has grown
   const open = !ways.folded.has(key);
   return { ...BARE, key, kind: "counter", level: 2, label: counter.title, note: counter.unit, counter, folds: true, open,
            height: open ? COUNTER : HEADING };

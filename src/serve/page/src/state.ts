@@ -1,11 +1,11 @@
 // What the page knows and shows, and what can be done with it. The parts of the page read it, and
 // are told when it changed. moves.ts goes from event to event, address.ts keeps the view in the URL.
-import { CounterInfo, EventInfo, Findings, Hits, Layer, LayerEvent, Note, Notes, Preview, Refusal, State, StepInfo, TraceInfo, TrackInfo, getJson,
-         getTraces, postJson, whyOf } from "./api";
+import { CounterInfo, EventInfo, Findings, Hits, Layer, LayerEvent, LayerTrack, Note, Notes, Preview, Query, Refusal, State, StepInfo, TraceInfo, TrackInfo, getJson,
+         getTraces, isOver, postJson, whyOf } from "./api";
 import { readAddress, rendererOf, writeAddress } from "./address";
 import { Camera, Span } from "./camera";
 import { timeText } from "./format";
-import { Row, Source, heightOf, inOrder, keyOf, rowsOf } from "./rows";
+import { LAYERS, Row, Source, heightOf, inOrder, keyOf, rowsOf } from "./rows";
 import { Chosen, Measure, headOf } from "./scene";
 import { tabFor } from "./finding_tabs";
 import { CounterTiles, Names, Tiles, allTiles, counterTilesFor } from "./tiles";
@@ -63,7 +63,9 @@ export class Page {
   renderer = rendererOf();
   ways: Record<Ways, Set<string>> = { folded: new Set(), wide: new Set(), hidden: new Set(), pinned: new Set() };
   private searching?: AbortController;
-  private version = 0;
+  private version = 0;   // of the tracks that are shown
+  private listed = 0;    // the version of which counters and layers were asked for
+  private listing = -1;  // the trace for which that goes on
   private watching = false;
 
   constructor(public traces: TraceInfo[], private tell: () => void, private redraw: () => void) {
@@ -82,11 +84,11 @@ export class Page {
   };
 
   private fresh(): void {
-    const told = [this.redraw, this.fail] as const;
     const { trace } = this;
+    const told = [this.redraw, this.fail, () => void this.watch(trace)] as const;
     this.tiles = allTiles(trace, ...told);
     this.counters = counterTilesFor(trace, ...told);
-    this.names = new Names(trace, ...told);
+    this.names = new Names(trace, this.redraw, this.fail);
     this.tracks = [];
     this.counterList = [];
     this.steps = [];
@@ -96,7 +98,7 @@ export class Page {
     this.notes = { version: "", path: "", notes: [] };
     this.findingsError = this.error = this.text = this.gpu = this.filter = "";
     this.ways = { folded: new Set(), wide: new Set(), hidden: new Set(), pinned: new Set() };
-    this.scroll = this.version = 0;
+    this.scroll = this.version = this.listed = 0;
     this.follows = this.canNote = false;
   }
 
@@ -110,6 +112,7 @@ export class Page {
     try {
       const answer = await getJson<{ tracks: TrackInfo[] }>("tracks", { trace });
       if (this.trace !== trace) return;
+      this.tiles[""].renew(this.version, numberingOf(answer.tracks));
       this.take(answer.tracks, true);
     } catch (error) {
       this.fail(whyOf(error));
@@ -136,29 +139,47 @@ export class Page {
     this.arrange();
   }
 
-  // What the server makes of the trace: each part is shown as it comes, and is not missed where it cannot be made.
+  // What the server makes of the trace, or of a version of it: shown as it comes, and not missed where it cannot be made.
+  private async ask<T>(path: string, query: Query, take: (answer: T) => void): Promise<void> {
+    try {
+      const answer = await getJson<T>(path, query);
+      if (this.trace !== query.trace || (query.v !== undefined && query.v !== this.version)) return;
+      take(answer);
+      this.arrange();
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.fail(whyOf(error));
+    }
+  }
+
   private async more(trace: number): Promise<void> {
-    const ask = async <T>(path: string, query: object, take: (answer: T) => void): Promise<void> => {
-      try {
-        const answer = await getJson<T>(path, { trace, ...query });
-        if (this.trace !== trace) return;
-        take(answer);
-        this.arrange();
-      } catch (error) {
-        if (!(error instanceof Refusal)) this.fail(whyOf(error));
-      }
-    };
     const findings = getJson<Findings>("findings", { trace }).then(
       (answer) => { if (this.trace === trace) this.takeFindings(answer); },
       (error) => { this.findingsError = whyOf(error); });
     void findings.then(() => this.changed());
     // One after the other: the server makes them so.
-    await ask<{ steps: StepInfo[]; source: string }>("steps", {}, (answer) => { this.steps = ofOneProcess(answer.steps); this.stepsBy = answer.source; });
-    await ask<Layer>("layer", { layer: "idle" }, (answer) => { this.layers.idle = answer; });
-    await ask<{ counters: CounterInfo[] }>("counters", {}, (answer) => { this.counterList = answer.counters; });
-    await ask<Notes>("notes", {}, (answer) => { this.notes = answer; this.canNote = true; });
-    await ask<Layer>("layer", { layer: "critical-path" }, (answer) => { this.layers["critical-path"] = answer; });
-    await ask<Layer>("layer", { layer: "samples" }, (answer) => { this.layers.samples = answer; });
+    await this.ask<{ steps: StepInfo[]; source: string }>("steps", { trace }, (answer) => { this.steps = ofOneProcess(answer.steps); this.stepsBy = answer.source; });
+    await this.ask<Notes>("notes", { trace }, (answer) => { this.notes = answer; this.canNote = true; });
+    await this.list(trace);
+  }
+
+  // What each version of a trace numbers anew, until it is that of the version that is shown. A list and the tiles that are
+  // asked for by its numbers change together: until then those of the version before are seen.
+  private async list(trace: number): Promise<void> {
+    if (this.listing === trace) return;
+    this.listing = trace;
+    while (this.trace === trace && this.listed !== this.version) {
+      const v = this.listed = this.version;
+      const layer = (name: (typeof LAYERS)[number]): Promise<void> =>
+        this.ask<Layer>("layer", { trace, layer: name, v }, (answer) => { this.layers[name] = answer; this.tiles[name].renew(v, numberingOf(answer.tracks, answer.classes)); });
+      await layer("idle");
+      await this.ask<{ counters: CounterInfo[] }>("counters", { trace, v }, ({ counters }) => {
+        this.counterList = counters;
+        this.counters.renew(v, JSON.stringify(counters.map((each) => each.title)));
+      });
+      await layer("critical-path");
+      await layer("samples");
+    }
+    if (this.listing === trace) this.listing = -1;
   }
 
   private takeFindings(findings: Findings): void {
@@ -223,15 +244,20 @@ export class Page {
   }
 
   private async renew(trace: number, version: number): Promise<void> {
+    const [traces, answer] = await Promise.all([getTraces(), getJson<{ tracks: TrackInfo[] }>("tracks", { trace, v: version }).catch((error) => {
+      if (!isOver(error)) throw error;
+      return undefined;  // it has grown meanwhile: the next look sees it
+    })]);
+    if (this.trace !== trace || !answer) return;
     this.version = version;
-    const [traces, { tracks }] = await Promise.all([getTraces(), getJson<{ tracks: TrackInfo[] }>("tracks", { trace })]);
-    if (this.trace !== trace) return;
     this.traces = traces;
     const { length } = this.camera;
     this.camera.grow({ from: this.info.start_ns, to: Math.max(this.info.end_ns, this.info.start_ns + 1) });
     if (this.follows) this.camera.show({ from: this.info.end_ns - length, to: this.info.end_ns });
-    for (const cache of [...Object.values(this.tiles), this.counters]) cache.renew(version);
-    this.take(tracks, this.tracks.length === 0);
+    this.tiles[""].renew(version, numberingOf(answer.tracks));
+    for (const cache of [...LAYERS.map((name) => this.tiles[name]), this.counters]) cache.hold();
+    this.take(answer.tracks, this.tracks.length === 0);
+    void this.list(trace);
   }
 
   arrange(): void {
@@ -328,7 +354,7 @@ export class Page {
         this.notes = await postJson<Notes>("notes", { trace }, { version: this.notes.version, notes: change(this.notes.notes) });
         return this.changed();
       } catch (error) {
-        if (!(error instanceof Refusal) || error.status !== 409) return this.fail(whyOf(error));
+        if (!isOver(error)) return this.fail(whyOf(error));
         this.notes = await getJson<Notes>("notes", { trace });
       }
     }
@@ -353,6 +379,11 @@ export class Page {
     const margin = span ? (span.to - span.from) * 0.1 : 0;
     this.look((camera) => camera.show(span ? { from: span.from - margin, to: span.to + margin } : camera.whole));
   }
+}
+
+// What the numbers of lanes, and of classes, stand for.
+function numberingOf(tracks: (TrackInfo | LayerTrack)[], classes: string[] = []): string {
+  return JSON.stringify([classes, tracks.map((each) => [each.owner, each.first_lane, each.lanes])]);
 }
 
 // Ranks of one file have steps of their own beside each other: those of the process with most of them.

@@ -20,11 +20,10 @@ export class Strip {
   layer?: Layer;
   tiles; counters; names;
   constructor(public readonly info: TraceInfo, public readonly of: StripOf, redraw: () => void, fail: (why: string) => void) {
-    const told = [redraw, fail] as const;
     const { trace } = of;
-    this.tiles = allTiles(trace, ...told);
-    this.counters = counterTilesFor(trace, ...told);
-    this.names = new Names(trace, ...told);
+    this.tiles = allTiles(trace, redraw, fail);
+    this.counters = counterTilesFor(trace, redraw, fail);
+    this.names = new Names(trace, redraw, fail);
   }
   async read(): Promise<void> {
     const { trace } = this.of;

@@ -1,7 +1,7 @@
 // Tiles of lanes (src/timeline/tile.h), fetched as they are looked at and forgotten again, so that
 // the page never holds the trace.
 import type { Source } from "./rows";
-import { Query, getBytes, getJson, whyOf } from "./api";
+import { Query, getBytes, getJson, isOver, whyOf } from "./api";
 
 export const BINS = 512;
 const MOST_LANES = 64;
@@ -67,14 +67,16 @@ interface Kept<T> { parts: Map<number, T>; bytes: number }
 
 // Parts of tiles by level, number and lane (or counter).
 class Cache<T> {
-  version = 0;  // of a trace that grows
+  private version = 0;  // of a trace that may grow; 0: whichever there is
   private kept = new Map<string, Kept<T>>();  // the one that was used last is last
   private old: ReadonlyMap<string, Kept<T>> = new Map();  // of the version before
   private asked = new Set<string>();
+  private held = false;
+  private numbering = "";
   private bytes = 0;
 
   constructor(private path: string, private list: string, private query: Query, private read: (bytes: ArrayBuffer) => Map<number, T>,
-              private most: number, private changed: () => void, private failed: (why: string) => void) {}
+              private most: number, private changed: () => void, private failed: (why: string) => void, private over?: () => void) {}
 
   find(level: number, tile: number, part: number): T | undefined {
     const key = `${level}/${tile}`;
@@ -88,6 +90,7 @@ class Cache<T> {
 
   // Asks for what is missing of a tile.
   want(level: number, tile: number, parts: number[]): void {
+    if (this.held) return;
     const missing = parts.filter((part) => !this.asked.has(`${level}/${tile}/${part}`) &&
                                            !this.kept.get(`${level}/${tile}`)?.parts.has(part));
     for (let i = 0; i < missing.length; i += MOST_LANES) {
@@ -95,14 +98,19 @@ class Cache<T> {
     }
   }
 
-  // What there is stays to be seen until what is new is there.
-  renew(version: number): void {
+  // From now on parts are those of a version. What there is stays to be seen until what is new is there, if parts are numbered as before.
+  renew(version: number, numbering: string): void {
     this.version = version;
-    this.old = this.kept;
+    this.held = false;
+    this.old = numbering === this.numbering ? this.kept : new Map();
+    this.numbering = numbering;
     this.kept = new Map();
     this.asked.clear();
     this.bytes = 0;
   }
+
+  // The version is no more, and what its parts are called in the next one is not known yet: until renew() none is asked for.
+  hold(): void { this.held = true; }
 
   private async fetch(level: number, tile: number, parts: number[]): Promise<void> {
     const { version } = this;
@@ -115,7 +123,8 @@ class Cache<T> {
       for (const key of keys) this.asked.delete(key);
       this.changed();
     } catch (error) {
-      this.failed(whyOf(error));  // and is not asked for again
+      if (isOver(error)) this.over?.();
+      else this.failed(whyOf(error));  // and is not asked for again
     }
   }
 
@@ -136,7 +145,7 @@ class Cache<T> {
 
 export type Tiles = Cache<LaneTile>;
 export type CounterTiles = Cache<CounterTile>;
-type Told = [changed: () => void, failed: (why: string) => void];
+type Told = [changed: () => void, failed: (why: string) => void, over?: () => void];  // over: the version is no more
 
 // Of the trace itself, or of a layer of it.
 function tilesFor(trace: number, layer: Source, ...told: Told): Tiles {
@@ -150,7 +159,7 @@ export function counterTilesFor(trace: number, ...told: Told): CounterTiles {
   return new Cache("counter-tiles", "counters", { trace }, readCounterTile, MOST_OTHER_BYTES, ...told);
 }
 
-// Names by id, short, as they are needed.
+// Names by id, short, as they are needed. An id means the same in all versions of a trace.
 export class Names {
   private texts = new Map<number, string>();
   private wanted = new Set<number>();
