@@ -14,6 +14,7 @@
 
 #include "base/join.h"
 #include "base/strings.h"
+#include "base/time.h"
 #include "serve/answers.h"
 #include "serve/ask.h"
 #include "serve/events.h"
@@ -105,9 +106,10 @@ struct Api::State {
   mutable std::counting_semaphore<> places{4};  // of workers
 
   Answer list() const {
+    const int64_t until_ns = monotonic_now_ns() + kPatienceNs;  // for all of them together
     std::string list;
     for (size_t i = 0; i < traces->size(); ++i) {
-      const auto opened = traces->opened(i, kPatienceNs);
+      const auto opened = traces->opened(i, std::max<int64_t>(0, until_ns - monotonic_now_ns()));
       list += (list.empty() ? "" : ",\n") +
               trace_json(traces->source(i), traces->state(i), opened.get());
     }

@@ -1,16 +1,19 @@
 #!/usr/bin/python3
-"""The page of a trace that grows while it is looked at.
+"""The page of a trace that grows while it is looked at, or that is still being read.
 
 live_test.py --build DIR [--pictures FOLDER]. Skipped by name (77) without Chromium.
 """
 
+import json
 import os
 import sys
 import unittest
 
 import browser_test
+from browser import Browser
 from browser_test import WithBrowser
-from story import KERNELS, STEPS, write_story
+from serving import Server
+from story import KERNELS, STEPS, write_large, write_story
 from tool_case import change
 
 
@@ -71,6 +74,33 @@ class Live(WithBrowser):
         self.assertEqual(shown, ["GPU 0 sclk", "830 MHz"])  # also while it grows
         self.hovers("power_w", 30_500_000, "GPU 0 power_w", "500 W")
         self.assertEqual(browser.complaints(), [])
+
+
+class Unread(WithBrowser):
+    def test_all_of_a_trace_that_is_read_late_is_compared(self):
+        """It is read after sixteen others, and is 72 ms long; the first one is 40 ms long."""
+        paths = [os.path.join(self.folder, f"{i}.rpd") for i in range(18)]
+        write_story(paths[0])
+        write_story(paths[-1], 8_000_000)
+        write_large(paths[1], 300_000)
+        for path in paths[2:-1]:
+            os.link(paths[1], path)
+        browser = self.enterContext(Browser(self.folder))
+        server = self.enterContext(Server(browser_test.SONDE, "--no-cache", *paths))
+        browser.driver.get(server.url)
+        browser.wait(lambda: browser.js("return document.documentElement.dataset.ready") == "yes")
+        if json.loads(server.get("/api/state")[1])["traces"][-1]["state"] != "reading":
+            self.skipTest("all traces were read before the page was there")
+        browser.js("location.hash = '#/compare'")
+        browser.wait(lambda: browser.js("const s = document.querySelector('main.page select'); s.value = '17'; "
+                                        "s.dispatchEvent(new Event('change', {bubbles: true})); return s.value") == "17")
+        strips = ".stripcanvas[aria-label*='17.rpd']"
+        browser.wait(lambda: browser.all(strips))
+
+        def seen():
+            browser.find(strips).send_keys("s")  # further out, as far as that goes
+            return browser.find(strips).get_attribute("aria-label")
+        browser.wait(lambda: ": 72.0 ms from" in seen())
 
 
 if __name__ == "__main__":

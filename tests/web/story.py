@@ -31,6 +31,17 @@ def add_samples(path):
     return path
 
 
+def write_large(path, count):
+    """One that takes a while to be read."""
+    fixture = Fixture(path)
+    name, kind = fixture.string("kernel"), fixture.string("KernelExecution")
+    fixture.database.executemany(
+        "INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) VALUES (0,0,0,?,?,?,?)",
+        ((1000 * i, 1000 * i + 700, name, kind) for i in range(count)))
+    fixture.close()
+    return path
+
+
 def write_calls(path):
     """A job without a GPU: ten steps of 4 ms, most of each in one operator."""
     fixture = Fixture(path)

@@ -1,12 +1,12 @@
 // What the page asks of the server: src/serve/api.h describes the answers.
 
 export interface TraceInfo {
-  path: string; as: string; start_ns: number; end_ns: number; ops: number; apis: number;
+  path: string; as: string; state: State["state"]; start_ns: number; end_ns: number; ops: number; apis: number;
   origin_ns: number;  // what times count from, on the clock of the file
   warnings: string[]; counted: boolean;  // counted: kernels have hardware counters
 }
 // While a trace is read there is no more of it.
-type EarlyTrace = Pick<TraceInfo, "path"> & Partial<TraceInfo>;
+type EarlyTrace = Pick<TraceInfo, "path" | "state"> & Partial<TraceInfo>;
 export interface Preview {
   start_ns: number; end_ns: number; ops: number; apis: number;
   tracks: { kind: string; owner: number; number: number; bins: number[] }[];

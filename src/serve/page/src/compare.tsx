@@ -12,6 +12,15 @@ const SLOWER = "#e0701a", FASTER = "#3d9bd9", SAME = "#b9c2cc";
 
 export function nameOf(page: Page, trace: number): string { return page.traces[trace]!.path.replace(/.*\//, ""); }
 
+// Whether these traces have been read; until then it is not known where they begin and end.
+function useRead(page: Page, traces: number[]): boolean {
+  const unread = traces.filter((trace) => page.traces[trace]!.state === "reading");
+  useEffect(() => {
+    if (unread.length > 0) page.readAlso(unread).catch((error) => page.fail(whyOf(error)));
+  }, [unread.join()]);
+  return unread.length === 0;
+}
+
 // What each step took longer or shorter in B; a click looks at it.
 function Steps({ pairs, chosen, choose }: { pairs: Pair[]; chosen: number; choose: (step: number) => void }) {
   const more = pairs.map((pair) => (pair.end_ns - pair.start_ns) - (pair.base_end_ns - pair.base_start_ns));
@@ -48,6 +57,7 @@ function Aligned({ page, other, answer }: { page: Page; other: number; answer?: 
   const [pairs, setPairs] = useState<Pair[] | undefined>();
   const [at, setAt] = useState(0);
   const tint = useTint(page, answer);
+  const isRead = useRead(page, [page.trace, other]);
   useEffect(() => {
     setPairs(undefined);
     getJson<{ pairs: Pair[] }>("align", { base: page.trace, trace: other }).then((found) => {
@@ -55,7 +65,7 @@ function Aligned({ page, other, answer }: { page: Page; other: number; answer?: 
       setAt(Math.min(1, Math.max(found.pairs.length - 1, 0)));  // the first one warms up
     }, (error) => page.fail(whyOf(error)));
   }, [page.trace, other]);
-  if (!pairs) return <p>Aligning…</p>;
+  if (!pairs || !isRead) return <p>Aligning…</p>;
   const pair = pairs[at];
   const from = pair?.base_start_ns ?? page.info.start_ns;
   const long = pair ? Math.max(pair.base_end_ns - pair.base_start_ns, pair.end_ns - pair.start_ns) : page.info.end_ns - page.info.start_ns;
@@ -148,6 +158,7 @@ function shiftsOf(traces: Rank[], by?: Instance): number[] {
 function SideBySide({ page, found }: { page: Page; found: Found }) {
   const [chosen, setChosen] = useState("");
   const traces = found.traces.slice(0, 16);
+  const isRead = useRead(page, traces.map((each) => each.trace));
   const by = chosen === "" ? undefined : found.instances[Number(chosen)];
   const shifts = shiftsOf(traces, by);
   const of: StripOf[] = traces.map((each, i) => ({ trace: each.trace, title: `${each.rank === null ? "" : `Rank ${each.rank}: `}${nameOf(page, each.trace)}`, shift: shifts[i]! }));
@@ -155,6 +166,7 @@ function SideBySide({ page, found }: { page: Page; found: Found }) {
                    : traces.map((each, i): [number, number] => [page.traces[each.trace]!.start_ns + shifts[i]!, page.traces[each.trace]!.end_ns + shifts[i]!]);
   const from = Math.min(...spans.map(([start]) => start)), to = Math.max(...spans.map(([, end]) => end));
   const margin = by ? (to - from) * 0.25 : 0;
+  if (!isRead) return <p>Reading the traces…</p>;
   const known = found.traces.find((each) => each.by && each.by !== "clock")?.by ?? found.traces.find((each) => each.by)?.by ?? "their start";
   return (
     <>

@@ -188,6 +188,13 @@ export class Page {
     if (first && !this.tabChosen && !this.range) this.tab = tabFor(first.finding, this.gpus.length > 0);
   }
 
+  // Where other traces begin and end is known once they have been read.
+  async readAlso(traces: number[]): Promise<void> {
+    for (const trace of traces) await getJson("tracks", { trace }).catch((error) => { if (!(error instanceof Refusal)) throw error; });
+    this.traces = await getTraces();
+    this.tell();
+  }
+
   // A big trace is read while the page is there already.
   private async untilRead(trace: number): Promise<void> {
     let asked = false;
