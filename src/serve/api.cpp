@@ -61,7 +61,16 @@ Answer another_version() {
 }
 
 // Those that take a body.
-bool takes_body(std::string_view path) { return path == "/api/names" || path == "/api/notes"; }
+bool takes_body(std::string_view path) {
+  return path == "/api/names" || path == "/api/notes" || path == "/api/sql";
+}
+
+Result<std::string> sql_of(const Request& request) {
+  if (request.method != "POST") return text_of(request, "sql");
+  SONDE_ASSIGN(std::vector<std::string> texts, texts_of(request, 1));
+  if (texts.empty()) return wrong_ask("is not one statement", "body");
+  return std::move(texts.front());
+}
 
 std::string state_json(const TraceState& state) {
   const char* name = state.version != 0 ? "ready" : !state.error.empty() ? "failed" : "reading";
@@ -241,7 +250,7 @@ struct Api::State {
   }
 
   Result<Answer> sql(const Opened& opened, const Request& request) const {
-    SONDE_ASSIGN(const std::string text, text_of(request, "sql"));
+    SONDE_ASSIGN(const std::string text, sql_of(request));
     return with_reader(opened, [&](store::Reader& reader) { return sql_json(reader, text); });
   }
 

@@ -28,6 +28,7 @@
 //   GET /api/ranks, /api/joint-panel?analysis=collectives          all traces together (compare.h)
 //   GET /api/schema?trace=0                       what SQL can ask for
 //   GET /api/sql?trace=0&sql=SELECT...            columns, rows, and whether there are more (cut)
+//   POST /api/sql?trace=0, ["SELECT ..."]         the same, of a statement too long for a URL
 //
 // Traces are read in the background: until then what needs more than the file is refused with 503
 // and {"error", "reading": true, "what", "done"}. Times are ns from the start of the trace, as
@@ -36,6 +37,7 @@
 // that version, or refused with 409.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +48,10 @@
 #include "serve/workers.h"
 
 namespace sonde::serve {
+
+// What a page may send at a time: all notes of a trace are sent together (notes.cpp says how many
+// there may be, and how long).
+constexpr size_t kMostSent = 2 << 20;
 
 struct ApiOptions {
   std::string cache_folder;  // of indexes; "" = none is kept

@@ -35,6 +35,7 @@ Result<http::Options> options_of(const Arguments& arguments) {
                       "as in --idle 30m; 0 is for ever");
   }
   options.idle_ns = *idle_ns;
+  options.body_bytes = serve::kMostSent;
   return options;
 }
 

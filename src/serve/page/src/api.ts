@@ -139,9 +139,13 @@ export async function postJson<T>(path: string, query: Query, body: unknown): Pr
   return (await get(path, query, undefined, JSON.stringify(body))).json() as Promise<T>;
 }
 
+const NAMES = 50;  // of one request: those of templates are long
+
 // Recorded names as people read them, in the same order.
 export async function shortNames(trace: number, names: string[]): Promise<string[]> {
-  return postJson<string[]>("names", { trace }, names);
+  const short: string[] = [];
+  for (let i = 0; i < names.length; i += NAMES) short.push(...await postJson<string[]>("names", { trace }, names.slice(i, i + NAMES)));
+  return short;
 }
 
 export async function getText(path: string, query: Query, signal?: AbortSignal): Promise<string> {

@@ -1,6 +1,6 @@
 // Questions in SQL, with the tables and views beside them. Rows with a time lead to the timeline.
 import { useEffect, useState } from "preact/hooks";
-import { Rows, Table, getJson, whyOf } from "./api";
+import { Rows, Table, getJson, postJson, whyOf } from "./api";
 import { countText, shellWord } from "./format";
 import { Copy } from "./report";
 import type { Page } from "./state";
@@ -71,7 +71,7 @@ export function SqlPage({ page }: { page: Page }) {
   const [answer, setAnswer] = useState<{ rows?: Rows; error?: string; busy?: boolean }>({});
   const run = (text: string): void => {
     setAnswer({ busy: true });
-    getJson<Rows>("sql", { trace: page.trace, sql: text }).then((rows) => setAnswer({ rows }), (error) => setAnswer({ error: whyOf(error) }));
+    postJson<Rows>("sql", { trace: page.trace }, [text]).then((rows) => setAnswer({ rows }), (error) => setAnswer({ error: whyOf(error) }));
   };
   useEffect(() => {
     setAnswer({ busy: true });
