@@ -23,6 +23,7 @@
 #include "serve/preview.h"
 #include "serve/sql.h"
 #include "serve/traces.h"
+#include "store/limited_query.h"
 
 namespace sonde::serve {
 namespace {
@@ -89,7 +90,7 @@ std::string trace_json(const Source& source, const TraceState& state, const Open
     json += fmt::format(
         ", \"origin_ns\": {}, \"start_ns\": {}, \"end_ns\": {}, \"ops\": {}, \"apis\": {}, \"counted\": {}, "
         "\"warnings\": [{}]",
-        opened->index.origin_ns, span.start_ns - opened->index.origin_ns,
+        store::json_integer(opened->index.origin_ns), span.start_ns - opened->index.origin_ns,
         span.end_ns - opened->index.origin_ns, opened->ops(), opened->apis(), opened->counted,
         join(opened->index.warnings, ", ", json_quote));
   }

@@ -30,6 +30,8 @@
 //   GET /api/sql?trace=0&sql=SELECT...            columns, rows, and whether there are more (cut)
 //   POST /api/sql?trace=0, ["SELECT ..."]         the same, of a statement too long for a URL
 //
+// Whole numbers of SQL and origin_ns are text where a double would round them.
+//
 // Traces are read in the background: until then what needs more than the file is refused with 503
 // and {"error", "reading": true, "what", "done"}. Times are ns from the start of the trace, as
 // --from counts them: from=120ns. A trace that grows has versions (/api/state), and each numbers

@@ -14,6 +14,7 @@ namespace sonde::store {
 namespace {
 
 constexpr int kStepsBetweenLooks = 10'000;
+constexpr int64_t kLargestExact = (int64_t{1} << 53) - 1;
 
 int allow(void*, int action, const char*, const char* name, const char*, const char*) {
   switch (action) {
@@ -61,7 +62,7 @@ class Bounds {
 std::string json_of(const Statement& row, int column) {
   switch (value_type(row, column)) {
     case ValueType::kInteger:
-      return std::to_string(row.integer(column));
+      return json_integer(row.integer(column));
     case ValueType::kReal: {
       const double value = row.real(column);
       return std::isfinite(value) ? fmt::format("{}", value) : "null";
@@ -94,6 +95,11 @@ Status read_rows(Statement& statement, const QueryLimits& limits, QueryResult& r
 }
 
 }  // namespace
+
+std::string json_integer(int64_t value) {
+  const bool is_exact = value >= -kLargestExact && value <= kLargestExact;
+  return is_exact ? std::to_string(value) : fmt::format("\"{}\"", value);
+}
 
 Result<QueryResult> limited_query(Database& database, const std::string& sql,
                                   const QueryLimits& limits) {

@@ -19,6 +19,9 @@ struct QueryLimits {
   size_t bytes = 16 << 20;  // of text, about, and of any one value
 };
 
+// A whole number as JSON: as text if it is one that a double, and so a browser, would round.
+std::string json_integer(int64_t value);
+
 // Values are JSON: numbers, quoted text, null; a blob is its size in words.
 struct QueryResult {
   std::vector<std::string> columns;

@@ -37,6 +37,15 @@ TEST_F(LimitedQuery, GivesValuesAsJson) {
   EXPECT_FALSE(got.cut);
 }
 
+TEST_F(LimitedQuery, GivesWholeNumbersThatADoubleWouldRoundAsText) {
+  const auto got = value_of(
+      ask("SELECT 1700000000123456789, -1152921504606846977, 9007199254740991, -9007199254740991, "
+          "9007199254740992"));
+  EXPECT_EQ(got.rows.at(0), (std::vector<std::string>{
+                                "\"1700000000123456789\"", "\"-1152921504606846977\"",
+                                "9007199254740991", "-9007199254740991", "\"9007199254740992\""}));
+}
+
 TEST_F(LimitedQuery, OnlyReads) {
   for (const char* sql :
        {"DELETE FROM rocpd_op", "CREATE TABLE t (a)", "ATTACH '/tmp/other.db' AS o", "VACUUM",

@@ -71,7 +71,7 @@ def windows(sonde, server, path):
                 for starts, added in starts_in_tile(body).values():
                     assert starts == added, (kind, level, tile)
                     counted += starts
-            sql = f"SELECT count(*) FROM {view} WHERE start_ns >= {origin + begin} AND start_ns < {origin + end}"
+            sql = f"SELECT count(*) FROM {view} WHERE start_ns >= {int(origin) + begin} AND start_ns < {int(origin) + end}"
             expected = json.loads(asked(server, "/api/sql", sql=sql))["rows"][0][0]
             assert counted == expected, (kind, level, tile, counted, expected)
         gpus = [track for track in tracks if track["kind"] == "gpu"]

@@ -387,6 +387,30 @@ class Sampled(WithBrowser):
         self.assertEqual(browser.complaints(), [])
 
 
+class Clock(WithBrowser):
+    def test_rows_of_sql_lead_to_their_moments(self):
+        """Tables have the file's clock, here the time of day, and the page counts from the first operation."""
+        origin = 1_700_000_000_123_456_789
+        trace = os.path.join(self.folder, "clock.rpd")
+        fixture = Fixture(trace)
+        for start in (origin, origin + 700_000_001):
+            fixture.op(start, start + 100_000_000, "kernel")
+        fixture.close()
+        browser = self.open(trace)
+        browser.go("sql")
+        field = browser.find("#sql")
+        field.clear()
+        field.send_keys("SELECT start_ns, end_ns, 1152921504606846977 AS big FROM v_op ORDER BY 1", Keys.CONTROL, Keys.ENTER)
+        browser.wait(lambda: len(browser.all("[aria-label=Result] th")) == 3)
+        browser.settle()
+        cells = [cell.text for cell in browser.all("[aria-label=Result] td.number")]
+        self.assertEqual(cells, [str(value) for start in (origin, origin + 700_000_001)
+                                 for value in (start, start + 100_000_000, (1 << 60) + 1)])
+        browser.all("[aria-label=Result] td button")[1].click()
+        browser.wait(lambda: "select=700000001-800000001" in browser.js("return location.hash"))
+        self.assertEqual(browser.complaints(), [])
+
+
 class Compared(WithBrowser):
     def test_two_traces(self):
         traces = [write_story(os.path.join(self.folder, f"{name}.rpd"), more) for name, more in (("a", 0), ("b", 600_000), ("c", 0))]
@@ -471,5 +495,5 @@ if __name__ == "__main__":
     _, rest = prepare()
     # The long test beside the others: browsers mostly wait.
     beside = None if rest else subprocess.Popen([sys.executable, *sys.argv, "Story"])
-    run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Sampled", "Compared", "Ranks", "Hostile"])], exit=False)
+    run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Sampled", "Clock", "Compared", "Ranks", "Hostile"])], exit=False)
     sys.exit(0 if run.result.wasSuccessful() and (beside is None or beside.wait() == 0) else 1)

@@ -2,11 +2,11 @@
 
 export interface TraceInfo {
   path: string; as: string; state: State["state"]; start_ns: number; end_ns: number; ops: number; apis: number;
-  origin_ns: number;  // what times count from, on the clock of the file
+  origin_ns: number; origin: bigint;  // what times count from, on the clock of the file: about, and exactly
   warnings: string[]; counted: boolean;  // counted: kernels have hardware counters
 }
 // While a trace is read there is no more of it.
-type EarlyTrace = Pick<TraceInfo, "path" | "state"> & Partial<TraceInfo>;
+type EarlyTrace = Pick<TraceInfo, "path" | "state"> & Partial<Omit<TraceInfo, "origin_ns">> & { origin_ns?: number | string };
 export interface Preview {
   start_ns: number; end_ns: number; ops: number; apis: number;
   tracks: { kind: string; owner: number; number: number; bins: number[] }[];
@@ -58,6 +58,7 @@ export interface State {
 }
 export interface Pair { name: string; base_start_ns: number; base_end_ns: number; start_ns: number; end_ns: number }
 export interface Table { name: string; view: boolean; columns: string[] }
+// Whole numbers that JavaScript would round are text.
 export interface Rows { columns: string[]; cut: boolean; rows: (string | number | null)[][] }
 
 let pending = 0;
@@ -132,7 +133,8 @@ export async function getJson<T>(path: string, query: Query = {}, signal?: Abort
 
 export async function getTraces(): Promise<TraceInfo[]> {
   const { traces } = await getJson<{ traces: EarlyTrace[] }>("traces");
-  return traces.map((trace) => ({ as: "", origin_ns: 0, start_ns: 0, end_ns: 1, ops: 0, apis: 0, warnings: [], counted: false, ...trace }));
+  return traces.map((trace) => ({ as: "", start_ns: 0, end_ns: 1, ops: 0, apis: 0, warnings: [], counted: false, ...trace,
+                                    origin_ns: Number(trace.origin_ns ?? 0), origin: BigInt(trace.origin_ns ?? 0) }));
 }
 
 export async function postJson<T>(path: string, query: Query, body: unknown): Promise<T> {

@@ -23,6 +23,12 @@ function valueText(value: string | number | null): string {
   return value === null ? "-" : String(value);
 }
 
+// Times of the tables are of the file's clock, those of the page count from the start.
+function placeOf(page: Page, value: string | number | null | undefined): number | undefined {
+  const text = typeof value === "number" ? value.toFixed(0) : value ?? "";
+  return /^-?\d{1,19}$/.test(text) ? Number(BigInt(text) - page.info.origin) : undefined;
+}
+
 function Schema({ tables, use }: { tables: Table[]; use: (sql: string) => void }) {
   return (
     <aside class="schema" aria-label="Tables and views" tabIndex={0}>
@@ -40,15 +46,23 @@ function Schema({ tables, use }: { tables: Table[]; use: (sql: string) => void }
 function Result({ rows, page }: { rows: Rows; page: Page }) {
   const at = rows.columns.findIndex((column) => /^(start|start_ns|at_ns)$/.test(column));
   const end = rows.columns.findIndex((column) => /^(end|end_ns)$/.test(column));
-  const isNumber = (i: number): boolean => rows.rows.every((row) => row[i] === null || typeof row[i] === "number");
-  const show = (row: Rows["rows"][number]): void => {
-    const from = Number(row[at]), to = end >= 0 ? Number(row[end]) : from + 1000;
+  const isNumber = (i: number): boolean => rows.rows.map((row) => row[i]!).every((value) => value === null || typeof value === "number" || /^-?\d{16,19}$/.test(value));
+  const show = (row: Rows["rows"][number], from: number): void => {
+    const to = placeOf(page, row[end]) ?? from + 1000;
     page.go("timeline");
     page.look((camera) => camera.reveal({ from, to: Math.max(to, from + 1) }));
     page.select({ from, to: Math.max(to, from + 1) });
   };
-  // Times of the tables are of the clock, those of the page from the start: only what can be seen leads there.
-  const inside = (row: Rows["rows"][number]): boolean => at >= 0 && Number(row[at]) >= page.camera.whole.from && Number(row[at]) <= page.camera.whole.to;
+  // Only what can be seen leads there.
+  const seenAt = (row: Rows["rows"][number]): number | undefined => {
+    const place = placeOf(page, row[at]);
+    return place !== undefined && place >= page.camera.whole.from && place <= page.camera.whole.to ? place : undefined;
+  };
+  const cell = (row: Rows["rows"][number], i: number) => {
+    const place = i === at ? seenAt(row) : undefined;
+    return place === undefined ? valueText(row[i]!)
+      : <button type="button" class="link" title="Show in the timeline" onClick={() => show(row, place)}>{String(row[i])}</button>;
+  };
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Result">
       <p class="note">{countText(rows.rows.length)} row{rows.rows.length === 1 ? "" : "s"}{rows.cut ? ", and more that were not read" : ""}
@@ -56,9 +70,7 @@ function Result({ rows, page }: { rows: Rows; page: Page }) {
       <table>
         <thead><tr>{rows.columns.map((column, i) => <th scope="col" class={isNumber(i) ? "number" : ""}>{column}</th>)}</tr></thead>
         <tbody>{rows.rows.slice(0, MOST_SHOWN).map((row) => (
-          <tr>{row.map((value, i) => <td class={isNumber(i) ? "number" : "name"}>
-            {i === at && inside(row) ? <button type="button" class="link" title="Show in the timeline" onClick={() => show(row)}>{String(value)}</button> : valueText(value)}
-          </td>)}</tr>))}
+          <tr>{row.map((_, i) => <td class={isNumber(i) ? "number" : "name"}>{cell(row, i)}</td>)}</tr>))}
         </tbody>
       </table>
     </div>
