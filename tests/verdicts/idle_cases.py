@@ -134,6 +134,43 @@ class Idle(Verdict):
         trace = two_kernels(gap=2000, launched=500)
         trace.range(LOADER, at=600, lasts=2400)
         self.assertEqual(self.reasons(trace), {"other": 2000})
+        self.assert_first("slow-start", trace)
+        self.assert_not_found("data-loading", trace)
+
+    def test_the_longest_is_cited_whatever_the_host_did(self):
+        """The same, and then c, launched early too, begins 1 ms after b: no data loader has another finding."""
+        trace = two_kernels(gap=2000, launched=500)
+        trace.range(LOADER, at=600, lasts=2400)
+        trace.kernel("c", at=5100, lasts=1000, launched=3200)
+        self.assertIn("2 gaps, 1.50 ms on average; the longest, 2.00 ms, ends with b",
+                      self.ask("check", trace)["check_remarks"][0])
+
+    def test_what_the_host_does_delays_nothing_that_is_launched(self):
+        """Between a and b the program loads data, allocates memory and collects garbage. That is why b is late if
+        it is launched thereafter, and not if it was before and waits for an event or for what is not known."""
+        of_host = {"data-loading", "allocations", "python-gc"}
+        for launched, waits, finding in (("just before", False, "data-loading"), (500, False, "slow-start"),
+                                         (500, True, "stream-waits")):
+            trace = two_kernels(gap=2000, launched=launched)
+            if waits:
+                trace.call("cudaStreamWaitEvent", at=400, lasts=2)
+            trace.range(LOADER, at=1100, lasts=1000)
+            for i in range(12):
+                trace.call("cudaMalloc", at=2150 + 50 * i, lasts=40)
+            trace.python("<built-in function collect>", at=2750, lasts=300)
+            found = self.findings(trace)
+            self.assertIn(finding, found)
+            self.assertEqual(of_host & set(found), of_host if finding in of_host else set(), finding)
+
+    def test_launches_out_of_a_loader_that_are_early_enough(self):
+        """A data loader launches each kernel of 100 us 40 us before the one before ends; 20 us later it begins."""
+        trace = Trace()
+        for i in range(40):
+            trace.kernel("augment", at=100 + 120 * i, lasts=100, launched=40 + 120 * i)
+        trace.range(LOADER, at=30, lasts=5000)
+        self.assertEqual(self.reasons(trace), {"launch latency": 39 * 20})
+        self.assertIn("launch-latency", self.findings(trace))
+        self.assert_not_found("data-loading", trace)
 
     def test_a_copy_that_blocks_waits_for_its_end_only(self):
         """cudaMemcpy returns 100 us after its copy; b comes 900 us after that."""

@@ -78,6 +78,13 @@ class OneStep(Verdict):
         # From 30 ms, when the kernel ends, to the launch of the next at 45 ms the host is late, and not thereafter.
         self.assertEqual(reasons, {"edge": 25, "launch-bound": 15})
 
+    def test_loading_while_what_was_launched_before_does_not_begin(self):
+        """The same with a data loader, which keeps nobody waiting either."""
+        trace = self.steps(lambda trace, at: trace.range(LOADER, at + 100, 19_000), launched=25_000)
+        found, reasons = self.told(trace, 2)
+        self.assertNotIn("data-loading", found)
+        self.assertEqual(reasons, {"edge": 25, "launch-bound": 15})
+
     def test_what_ends_the_recording(self):
         """Nothing is launched after the last step's kernel, so nobody waited for what follows."""
         trace = self.steps(lambda trace, at: trace.python("train.py(9): validate", at + 30_500, 19_000))

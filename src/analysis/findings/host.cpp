@@ -300,7 +300,8 @@ void add_idle(const Evidence& evidence, const HostTime& host, std::span<const Ga
   // cited first.
   const auto weight = [&](const Gap& gap) {
     const bool is_others =
-        gap.host.work <= trace::HostWork::kCollection || is_allocations(trace, gap, claims);
+        may_be_of_host(gap.reason) &&
+        (gap.host.work <= trace::HostWork::kCollection || is_allocations(trace, gap, claims));
     return std::pair(!is_others, length(gap));
   };
   std::map<const Rule*, Sum> sums;

@@ -28,8 +28,9 @@ constexpr Rule kDataRule = {
     "Use more workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; do "
     "less work per sample, or prepare the samples on disk. sonde critical-path shows what bounds "
     "a step.",
-    "idle time within data loader ranges (DataLoader) of the thread that launches what ends it; a "
-    "thread that loads or copies ahead keeps no GPU waiting",
+    "idle time with reason sync, launch-bound or unlinked in sonde idle, within data loader ranges "
+    "(DataLoader) of the thread that launches what ends it; a thread that loads or copies ahead "
+    "keeps no GPU waiting",
     "all of it",
     true};
 constexpr Rule kAllocationRule = {
@@ -37,9 +38,9 @@ constexpr Rule kAllocationRule = {
     "GPUs are idle while the program allocates or frees their memory",
     "Allocate once, outside of the loop, or from a pool (hipMallocAsync, cudaMallocAsync, torch's "
     "caching allocator; expandable segments against fragmentation). sonde memory shows where.",
-    "idle time within calls that allocate or free device memory, of the thread that launches what "
-    "ends it, if at least ten of the calls are in the second half of the time, when the warm-up is "
-    "over",
+    "idle time with reason sync, launch-bound or unlinked in sonde idle, within calls that allocate "
+    "or free device memory, of the thread that launches what ends it, if at least ten of the calls "
+    "are in the second half of the time, when the warm-up is over",
     "all of it",
     true};
 constexpr Rule kCollectorRule = {
@@ -47,7 +48,8 @@ constexpr Rule kCollectorRule = {
     "GPUs are idle while Python collects garbage",
     "Call gc.freeze() after the set-up, gc.disable() in the loop and gc.collect() at a chosen "
     "moment, the same on all ranks.",
-    "idle time within Python's garbage collection: markers and frames of it",
+    "idle time with reason sync, launch-bound or unlinked in sonde idle, within Python's garbage "
+    "collection: markers and frames of it",
     "all of it",
     true};
 
@@ -150,7 +152,7 @@ std::map<std::pair<int64_t, Row>, IntervalSet> idle_by_launcher(const Evidence& 
   const WorkLaunchers launchers(evidence.trace);
   std::map<std::pair<int64_t, Row>, IntervalSet> idle;
   for (const Gap& gap : gaps) {
-    if (gap.reason == IdleReason::kCopy || !evidence.gpus.contains(gap.gpu)) continue;
+    if (!may_be_of_host(gap.reason) || !evidence.gpus.contains(gap.gpu)) continue;
     idle[{gap.gpu, thread_of(evidence.trace, launchers, gap, ranges)}].push_back(gap.time);
   }
   return idle;
@@ -184,17 +186,20 @@ Lanes idle_while(const Evidence& evidence, std::span<const Gap> gaps, Ranges& ra
 }
 
 // The same while any thread of a GPU's processes was in one of them: only one thread runs Python.
-Lanes idle_while_any(const Evidence& evidence, const Ranges& ranges) {
+Lanes idle_while_any(const Evidence& evidence, std::span<const Gap> gaps, const Ranges& ranges) {
   Lanes idle;
-  for (const auto& [id, gpu] : evidence.gpus) {
-    IntervalSet busy, mine;
-    for (const IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
+  for (const Gap& gap : gaps) {
+    const bool counts = may_be_of_host(gap.reason) && evidence.gpus.contains(gap.gpu);
+    if (counts) extend(idle[gap.gpu], gap.time);
+  }
+  for (auto& [id, times] : idle) {
+    IntervalSet mine;
     for (const auto& [thread, of_thread] : ranges.by_thread) {
-      if (is_of(gpu, evidence.trace.threads[thread].process)) {
+      if (is_of(evidence.gpus.at(id), evidence.trace.threads[thread].process)) {
         mine = trace::unite(mine, of_thread.times);
       }
     }
-    idle[id] = trace::intersect(trace::gaps(busy, gpu.extent), mine);
+    times = trace::intersect(times, mine);
   }
   return idle;
 }
@@ -223,6 +228,11 @@ void add_ranges(const Evidence& evidence, const Rule& rule, const char* one, con
 
 }  // namespace
 
+bool may_be_of_host(IdleReason reason) {
+  return reason == IdleReason::kSync || reason == IdleReason::kLaunchBound ||
+         reason == IdleReason::kUnlinked;
+}
+
 std::vector<const Rule*> range_rules() { return {&kDataRule, &kAllocationRule, &kCollectorRule}; }
 
 void add_range_claims(const Evidence& evidence, std::span<const Gap> gaps, Claims& claims) {
@@ -234,7 +244,7 @@ void add_range_claims(const Evidence& evidence, std::span<const Gap> gaps, Claim
   add_ranges(evidence, kDataRule, "range", " of data loaders", loading, std::move(idle), claims);
   const Ranges collections = ranges_of(trace, extent, trace::is_collector);
   add_ranges(evidence, kCollectorRule, "collection", "", collections,
-             idle_while_any(evidence, collections), claims);
+             idle_while_any(evidence, gaps, collections), claims);
   const trace::Interval second_half = {extent.start_ns + (extent.end_ns - extent.start_ns) / 2,
                                        extent.end_ns};
   Ranges allocations = ranges_of(trace, second_half, trace::is_memory_call, &launching);

@@ -84,6 +84,9 @@ void add_host_claims(const Evidence& evidence, Claims& claims);
 // host_ranges.cpp: the same for data loaders, allocations and garbage collection; with the idle
 // time of all GPUs.
 std::vector<const Rule*> range_rules();
+// Whether a GPU may have been idle because of what the host did meanwhile: not if the next
+// operation had been launched, or none is known to follow.
+bool may_be_of_host(IdleReason reason);
 void add_range_claims(const Evidence& evidence, std::span<const Gap> gaps, Claims& claims);
 // work.cpp: communication and copies that nothing hides.
 std::vector<const Rule*> work_rules();
