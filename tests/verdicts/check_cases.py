@@ -348,6 +348,36 @@ class Copies(Verdict):
         self.assert_not_found("device-copies", trace)
 
 
+class WithoutGpu(Verdict):
+    def of_part(self, trace, begin, end):
+        """What costs most of this part, and its evidence."""
+        told = self.ask("check", trace, options=("--from", begin, "--to", end))
+        row = told["check"][0]
+        return row["finding"], row["cost_ns"] / 1e9, round(row["saving_percentage"], 1), told["check_remarks"][0]
+
+    def test_operators_of_a_part(self):
+        """aten::sort, called by aten::topk, for 15 s, and then aten::mm for 5."""
+        trace = Trace()
+        trace.operator("aten::topk", 0, 15_000_000)
+        trace.operator("aten::sort", 0, 15_000_000)
+        trace.operator("aten::mm", 15_000_000, 5_000_000)
+        finding, cost, share, remark = self.of_part(trace, "15s", "20s")
+        self.assertEqual((finding, cost, share), ("cpu-operator", 5, 50))
+        self.assertIn("aten::mm: 5.00 s, 100.0 % of", remark)
+        finding, cost, share, remark = self.of_part(trace, "10s", "16s")
+        self.assertEqual((finding, cost, share), ("cpu-operator", 5, 41.7))
+        self.assertIn("aten::sort: 5.00 s, 83.3 % of", remark)
+
+    def test_data_loading_of_a_part(self):
+        """A data loader for 14 s, and then aten::mm for 6: of the last 10 s, 4 are the loader's."""
+        trace = Trace()
+        trace.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 14_000_000)
+        trace.operator("aten::mm", 14_000_000, 6_000_000)
+        finding, cost, share, remark = self.of_part(trace, "10s", "20s")
+        self.assertEqual((finding, cost, share), ("cpu-data-loading", 4, 40))
+        self.assertIn("4.00 s of 10.0 s are in data loaders", remark)
+
+
 class Roofline(Verdict):
     def product(self, lasts, device="NVIDIA A100-SXM4-40GB"):
         """A matrix product of 4096^3 in bf16: 0.44 ms at an A100's 312 TFLOP/s."""

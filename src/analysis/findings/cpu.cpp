@@ -80,6 +80,17 @@ double percentage_of(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// What of a time is in the window, if there is one: calls are in the trace with all of their time.
+trace::Interval in_window(const trace::Trace& trace, trace::Interval time) {
+  if (!trace.window) return time;
+  const int64_t start_ns = std::max(time.start_ns, trace.window->start_ns);
+  return {start_ns, std::max(start_ns, std::min(time.end_ns, trace.window->end_ns))};
+}
+
+trace::Interval time_of(const trace::Trace& trace, size_t api) {
+  return in_window(trace, {trace.apis.start_ns[api], trace.apis.end_ns[api]});
+}
+
 // When the samples were taken that `wanted` takes, by thread: each is the CPU time before it.
 template <typename Wanted>
 Lanes sampled(const trace::Trace& trace, Wanted wanted) {
@@ -88,7 +99,7 @@ Lanes sampled(const trace::Trace& trace, Wanted wanted) {
   for (size_t i = 0; i < samples.size(); ++i) {
     if (!wanted(samples.stack[i])) continue;
     lanes[static_cast<int32_t>(samples.thread[i])].push_back(
-        {samples.time_ns[i] - samples.cpu_ns[i], samples.time_ns[i]});
+        in_window(trace, {samples.time_ns[i] - samples.cpu_ns[i], samples.time_ns[i]}));
   }
   for (auto& [thread, set] : lanes) trace::normalise(set);
   return lanes;
@@ -207,9 +218,10 @@ LockWaits lock_waits(const trace::Trace& trace) {
     if (waiter == kNone) continue;
     const trace::CodeFrame& code =
         trace.stacks.frames[trace.stacks.frame[static_cast<size_t>(waiter)]];
-    by_function[trace.names[code.function]] += blocked.wall_ns[i];
-    waits.lanes[static_cast<int32_t>(blocked.thread[i])].push_back(
-        {blocked.time_ns[i] - blocked.wall_ns[i], blocked.time_ns[i]});
+    const trace::Interval time =
+        in_window(trace, {blocked.time_ns[i] - blocked.wall_ns[i], blocked.time_ns[i]});
+    by_function[trace.names[code.function]] += time.end_ns - time.start_ns;
+    waits.lanes[static_cast<int32_t>(blocked.thread[i])].push_back(time);
   }
   for (auto& [thread, set] : waits.lanes) trace::normalise(set);
   waits.most = largest_of(by_function);
@@ -235,12 +247,14 @@ OwnTime own_time_of_operators(const trace::Trace& trace, const trace::OpTree& tr
   OwnTime own{std::vector<int64_t>(trace.names.size()), 0};
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (!is_operator(i)) continue;
-    own.sums_ns[trace.apis.label[i]] += trace.api_ns(i);
+    const trace::Interval time = time_of(trace, i);
+    const int64_t time_ns = time.end_ns - time.start_ns;
+    own.sums_ns[trace.apis.label[i]] += time_ns;
     const trace::Row parent = tree.nearest(tree.parent[i], is_operator);
     if (parent == kNone) {
-      own.whole_ns += trace.api_ns(i);
+      own.whole_ns += time_ns;
     } else {
-      own.sums_ns[trace.apis.label[static_cast<size_t>(parent)]] -= trace.api_ns(i);
+      own.sums_ns[trace.apis.label[static_cast<size_t>(parent)]] -= time_ns;
     }
   }
   return own;
@@ -252,7 +266,7 @@ Lanes own_lanes(const trace::Trace& trace, const trace::OpTree& tree, trace::Nam
   Lanes mine, inside;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (!is_operator(i)) continue;
-    const trace::Interval time = {trace.apis.start_ns[i], trace.apis.end_ns[i]};
+    const trace::Interval time = time_of(trace, i);
     const auto thread = static_cast<int32_t>(trace.apis.thread[i]);
     if (trace.apis.label[i] == name) extend(mine[thread], time);
     const trace::Row parent = tree.nearest(tree.parent[i], is_operator);
@@ -307,7 +321,7 @@ void add_data_loading(const trace::Trace& trace, int64_t whole_ns, Claims& claim
     if (!trace::is_data_loader(trace.names[trace.apis.label[i]])) continue;
     const auto thread = static_cast<int32_t>(trace.apis.thread[i]);
     if (!threads.empty() && !threads.contains(thread)) continue;
-    extend(loading[thread], {trace.apis.start_ns[i], trace.apis.end_ns[i]});
+    extend(loading[thread], time_of(trace, i));
   }
   const int64_t loading_ns = length_ns(loading);
   if (loading_ns == 0) return;
@@ -328,9 +342,8 @@ Lanes times_of_threads(const trace::Trace& trace) {
     entry->second.end_ns = std::max(entry->second.end_ns, time.end_ns);
   }
   for (const auto& [thread, extent] : extents) {
-    if (extent.start_ns < extent.end_ns) {
-      lanes[thread] = trace::unite(lanes[thread], {extent});
-    }
+    const trace::Interval part = in_window(trace, extent);
+    if (part.start_ns < part.end_ns) lanes[thread] = trace::unite(lanes[thread], {part});
   }
   return lanes;
 }

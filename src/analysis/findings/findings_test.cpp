@@ -343,8 +343,10 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
 
 TEST(Findings, ThreadsThatWaitForLocksAndNotThoseWithoutWork) {
   // Outermost first; f is the user's.
-  const auto blocked_in = [](const std::vector<std::string>& functions) {
+  const auto blocked_in = [](const std::vector<std::string>& functions,
+                             std::optional<trace::Interval> window = {}) {
     trace::Trace trace;
+    trace.window = window;
     trace.names = {""};
     for (int i = 0; i < 20; ++i) add_sample(trace, fmt::format("f{}", i), "", 0, 1'000'000);
     int32_t node = trace::kNone;
@@ -366,6 +368,8 @@ TEST(Findings, ThreadsThatWaitForLocksAndNotThoseWithoutWork) {
   const Lines waits = {"lock-waits: 1 thread waits for 10.0 ms, most of it in f"};
   EXPECT_EQ(blocked_in({"main", "f", "___pthread_mutex_lock", "__lll_lock_wait"}), waits);
   EXPECT_EQ(blocked_in({"f", "python3.11+0x12", "___pthread_cond_timedwait64", "futex"}), waits);
+  EXPECT_EQ(blocked_in({"f", "___pthread_mutex_lock"}, trace::Interval{25'000'000, 40'000'000}),
+            (Lines{"lock-waits: 1 thread waits for 5.00 ms, most of it in f"}));
   EXPECT_EQ(blocked_in({"f", "___pthread_cond_wait", "futex"}), Lines{});
   EXPECT_EQ(blocked_in({"f", "python3.11+0x12", "sem_clockwait"}), Lines{});
 }
