@@ -186,9 +186,9 @@ class Ranks(JobVerdict):
         self.assertAlmostEqual(by["gpu_compute"], 9.99, delta=0.1)
         self.assertAlmostEqual(by["gpu_communication"], 0.2, delta=0.05)
 
-    def stopping(self, missing_from, hang):
+    def stopping(self, missing_from, hang, second=None):
         """Three ranks with 20 steps; one of them has no collective from a step on, in which the others are
-        for `hang` us."""
+        for `hang` us more. `second`: how long after it they are in that of a second group, and for how long."""
         job = Job([0, 0, 0])
         for i in range(20):
             at, is_last = 100 + 1010 * i, i == missing_from
@@ -198,6 +198,10 @@ class Ranks(JobVerdict):
             end = at + 1000 + (hang if is_last else 0)
             for rank in here:
                 job.ranks[rank].collective("allreduce", at + 905, end - at - 905, [0, 1, 2])
+                if second:
+                    begin, lasts = second if is_last else (0, 95)
+                    job.ranks[rank].collective("allreduce", at + 905 + begin, lasts, [0, 1, 2], group="second",
+                                               launched=at + 885 + begin, stream=21)
             if is_last and hang:
                 break
         return job
@@ -209,6 +213,16 @@ class Ranks(JobVerdict):
         self.assertEqual(list(found), ["missing-ranks"])
         self.assertIsNone(found["missing-ranks"]["saving_ns"])
         self.assertIn("rank 2 did not come to the last allreduce", self.remarks(*self.stopping(12, 200_000).ranks))
+
+    def test_a_rank_that_comes_to_no_collective_of_two_groups(self):
+        """They are in both for the same 200 ms, or in the second for 6 ms after those."""
+        for begin, lasts, waits_us in ((0, 200_095, 200_095), (200_095, 6000, 206_095)):
+            job = self.stopping(12, 200_000, second=(begin, lasts))
+            found = self.findings(*job.ranks)
+            self.assertEqual({name: row["cost_ns"] for name, row in found.items()},
+                             {"missing-ranks": 2 * 1000 * waits_us})
+            self.assertRegex(self.remarks(*job.ranks), "rank 2 did not come to the last allreduce of group '0 .*"
+                             "rank 0 waits 200 ms in it; so it is in 1 more group")
 
     def test_a_recording_that_ends_earlier(self):
         """Rank 2's ends after 12 steps, and the others go on as before."""

@@ -278,45 +278,66 @@ std::map<std::string, Rest> rests_of(const Collectives& all, const Matched& matc
   return rests;
 }
 
+const Collective& longest_of(const Collectives& all, const Rest& rest) {
+  const auto longest = std::max_element(
+      rest.rows.begin(), rest.rows.end(),
+      [&](size_t a, size_t b) { return all.list[a].duration_ns() < all.list[b].duration_ns(); });
+  return all.list[*longest];
+}
+
+// Who of a group did not come to the rest of its collectives, of which the longest takes far longer
+// than usual; "" if all came, or not all members of the group are given.
+std::string missing_in(const Collectives& all, const Matched& matched, const std::string& group,
+                       const Rest& rest, const Collective& longest) {
+  constexpr int64_t kLong = 5;  // times the usual
+  std::set<size_t> members;
+  std::vector<int64_t> usual;
+  for (const Instance& instance : matched.instances) {
+    if (all.list[instance.parts.front()].group != group) continue;
+    for (const size_t part : instance.parts) {
+      members.insert(all.list[part].member);
+      usual.push_back(all.list[part].duration_ns());
+    }
+  }
+  const bool is_whole = longest.group_size == static_cast<int64_t>(members.size());
+  if (!is_whole || longest.duration_ns() < kLong * median(usual)) return "";
+  std::string missing;
+  for (const size_t member : members) {
+    if (rest.members.contains(member)) continue;
+    missing += (missing.empty() ? "" : ", ") + name_of(all.members[member]);
+  }
+  return missing;
+}
+
+// One claim for all groups: a GPU may wait in several of them at the same time.
 void add_missing(const Collectives& all, const Matched& matched,
                  std::span<const trace::Trace> traces, std::span<Claims> claims) {
-  constexpr int64_t kLong = 5;  // times the usual
+  std::vector<Lanes> times(claims.size());
+  const Collective* longest = nullptr;
+  std::string text;
+  int64_t groups = 0;
   for (const auto& [group, rest] : rests_of(all, matched)) {
-    std::set<size_t> members;
-    std::vector<int64_t> usual;
-    for (const Instance& instance : matched.instances) {
-      if (all.list[instance.parts.front()].group != group) continue;
-      for (const size_t part : instance.parts) {
-        members.insert(all.list[part].member);
-        usual.push_back(all.list[part].duration_ns());
-      }
-    }
-    std::vector<Lanes> times(claims.size());
-    int64_t longest_ns = 0;
-    const Collective* longest = nullptr;
+    const Collective& of_group = longest_of(all, rest);
+    const std::string missing = missing_in(all, matched, group, rest, of_group);
+    if (missing.empty()) continue;
+    ++groups;
     for (const size_t row : rest.rows) {
       const Collective& one = all.list[row];
-      if (longest == nullptr || one.duration_ns() > longest_ns) longest = &one;
-      longest_ns = std::max(longest_ns, one.duration_ns());
       extend_lane(times[one.file], one.gpu, {one.start_ns, one.end_ns});
     }
-    if (longest == nullptr) continue;
-    const bool is_whole = longest->group_size == static_cast<int64_t>(members.size());
-    if (!is_whole || longest_ns < kLong * median(usual)) continue;
-    std::string missing;
-    for (const size_t member : members) {
-      if (rest.members.contains(member)) continue;
-      missing += (missing.empty() ? "" : ", ") + name_of(all.members[member]);
-    }
-    if (missing.empty()) continue;
-    claim(
-        kMissingRule, std::move(times), 0,
-        fmt::format("{} did not come to the last {} of group '{}', or its recording ended before: "
-                    "{} waits {} in it",
-                    missing, longest->op, group, name_of(all.members[longest->member]),
-                    time_text(longest_ns)),
-        traces, claims);
+    if (longest != nullptr && of_group.duration_ns() <= longest->duration_ns()) continue;
+    longest = &of_group;
+    text = fmt::format(
+        "{} did not come to the last {} of group '{}', or its recording ended before: {} waits {} "
+        "in it",
+        missing, longest->op, group, name_of(all.members[longest->member]),
+        time_text(longest->duration_ns()));
   }
+  if (longest == nullptr) return;
+  if (groups > 1) {
+    text += fmt::format("; so it is in {} more group{}", groups - 1, groups == 2 ? "" : "s");
+  }
+  claim(kMissingRule, std::move(times), 0, text, traces, claims);
 }
 
 }  // namespace

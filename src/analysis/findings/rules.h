@@ -28,7 +28,7 @@ struct Rule {
 // Time by GPU, or by thread in a trace without operations.
 using Lanes = std::map<int64_t, trace::IntervalSet>;
 
-// A rule and the time that it is about, in one trace.
+// A rule and the time that it is about, in one trace: there is one claim of a rule in each.
 struct Claim {
   const Rule* rule = nullptr;
   Lanes at_stake;    // normalised
