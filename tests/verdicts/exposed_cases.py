@@ -1,5 +1,6 @@
 """What check says of communication and copies that no kernel hides: how much of it could be hidden, and that it
 is not passed over where little could."""
+from runtime_trace import RuntimeTrace
 from trace import Trace
 from verdict import Verdict
 
@@ -23,7 +24,45 @@ def steps(count, compute_us, collective_us, wait_us=0):
     return trace
 
 
+def copies_by_kernels(name, compute_us, beside=False):
+    """20 times 6 ms of a kernel of AMD's runtime, and computation after it or beside it."""
+    trace = Trace()
+    for i in range(20):
+        at = 10_000 * i
+        trace.kernel(name, at + 10, 6000, launched=at + 2)
+        trace.kernel("gemm", at + (10 if beside else 6010), compute_us, launched=at + 4, stream=8)
+    return trace
+
+
 class Exposed(Verdict):
+    def test_copies_by_kernels_of_amds_runtime(self):
+        """In each 10 ms one copies, or fills, for 6, and a product takes 4: breakdown has the same time, 4 of the
+        6 ms could be hidden, and sonde copies does not know such kernels."""
+        for name, kind in (("__amd_rocclr_copyBuffer", "copy"), ("__amd_rocclr_fillBufferAligned", "memset")):
+            trace = copies_by_kernels(name, 4000)
+            self.assert_first("exposed-copies", trace)
+            found = self.findings(trace)["exposed-copies"]
+            self.assertEqual((found["cost_ns"], found["saving_ns"]), (120 * MS, 80 * MS))
+            self.assertEqual(self.ask("breakdown", trace)["breakdown"][0][f"exposed_{kind}_ns"], 120 * MS)
+            self.assertIn("120 ms of it in 20 kernels of the runtime", self.ask("check", trace)["check_remarks"][0])
+
+    def test_such_kernels_beside_computation_cost_nothing(self):
+        trace = copies_by_kernels("__amd_rocclr_copyBuffer", 6000, beside=True)
+        self.assertNotIn("exposed-copies", self.findings(trace, options=["--least", "0"]))
+
+    def test_such_kernels_are_no_small_copies(self):
+        """200 kernels of 1 ms are what hipMemcpyAsync of 4 KiB launched: that they are small is not why."""
+        trace = RuntimeTrace()
+        for i in range(200):
+            trace.copy("d2d", at=10 + 1010 * i, lasts=1000, launched=1010 * i, returns=1010 * i + 1,
+                       by="hipMemcpyAsync", blocks=False)
+        trace.kernel("gemm", at=210_000, lasts=100_000, launched=200_000)
+        trace.ops = [(call, "KernelExecution", "__amd_rocclr_copyBuffer" if kind != "KernelExecution" else name, *rest)
+                     for call, kind, name, *rest in trace.ops]
+        found = self.findings(trace)
+        self.assertIn("exposed-copies", found)
+        self.assertFalse({"small-copies", "device-copies", "pageable-copies"} & set(found), found)
+
     def test_communication_that_takes_nearly_all_the_time_is_listed(self):
         """4 % of the time is computation, so no more than that could hide communication; it takes 96 %."""
         trace = steps(20, compute_us=400, collective_us=9600)

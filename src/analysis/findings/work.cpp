@@ -158,7 +158,7 @@ void add_communication(const Evidence& evidence, std::span<const int64_t> steps,
        fills(evidence, whole_ns)});
 }
 
-// The copies that `wanted` accepts: how many, and when no kernel ran beside them.
+// Copies and memsets that `wanted` accepts: how many, and when no kernel ran beside them.
 struct Exposed {
   int64_t copies = 0, bytes = 0;
   Lanes lanes;
@@ -169,18 +169,35 @@ struct Exposed {
   }
 };
 
+bool is_copying(const trace::Trace& trace, size_t op) {
+  return trace.ops.category[op] == Category::kCopy || trace.ops.category[op] == Category::kMemset;
+}
+
 template <typename Wanted>
 Exposed exposed_copies(const Evidence& evidence, Wanted wanted) {
   const trace::Trace& trace = evidence.trace;
   Exposed found;
   for (size_t i = 0; i < trace.ops.size(); ++i) {
-    if (!trace::moves_memory(trace.class_of(i)) || !wanted(i)) continue;
+    if (!is_copying(trace, i) || !wanted(i)) continue;
     ++found.copies;
     found.bytes += std::max<int64_t>(0, trace.ops.bytes[i]);
     extend(found.lanes[trace.ops.gpu[i]], {trace.ops.start_ns[i], trace.ops.end_ns[i]});
   }
   found.lanes = without_kernels(evidence, std::move(found.lanes));
   return found;
+}
+
+// AMD's runtime copies and fills by kernels of its own, too. What they copy from where is not
+// known, and sonde copies does not have them.
+std::string copy_kernels_text(const Evidence& evidence) {
+  const trace::Trace& trace = evidence.trace;
+  const Exposed kernels =
+      exposed_copies(evidence, [&](size_t op) { return !trace::moves_memory(trace.class_of(op)); });
+  if (kernels.copies == 0) return "";
+  return fmt::format("; {} of it in {} kernel{} of the runtime, which sonde kernels shows",
+                     time_text(length_ns(kernels.lanes)),
+                     format_count(static_cast<uint64_t>(kernels.copies)),
+                     kernels.copies == 1 ? "" : "s");
 }
 
 // A copy with both ends on devices, by the names that profilers and runtimes use.
@@ -216,12 +233,12 @@ void add_copies(const Evidence& evidence, std::span<const int64_t> steps, Claims
         trace::unite(evidence.set_of(id, Category::kCopy), evidence.set_of(id, Category::kMemset)));
   }
   std::string text = time_text(length_ns(all.lanes)) + " of copies and memsets are not hidden" +
-                     fills_text(evidence, whole_ns, "copying");
+                     copy_kernels_text(evidence) + fills_text(evidence, whole_ns, "copying");
   claims.push_back(
       {&kCopyRule, std::move(all.lanes), part, std::move(text), fills(evidence, whole_ns)});
   Exposed small = exposed_copies(evidence, [&](size_t op) {
-    return trace.ops.bytes[op] >= 0 && trace.ops.bytes[op] < kSmallBytes &&
-           !is_of_devices(trace, op);
+    return trace::moves_memory(trace.class_of(op)) && trace.ops.bytes[op] >= 0 &&
+           trace.ops.bytes[op] < kSmallBytes && !is_of_devices(trace, op);
   });
   if (small.copies >= kManyCopies) {
     text = fmt::format("{} copies of {} on average, {} of their time is not hidden",
