@@ -46,10 +46,11 @@ TEST_P(ReaderOfFlavour, ShowsTheSameShape) {
     EXPECT_EQ(rows(reader, "SELECT * FROM v_op WHERE id = 2"), Lines{"2|2|1|0|150|250|8|5"});
     EXPECT_EQ(number(reader, "SELECT count(*) FROM v_op"), 7);
     EXPECT_EQ(number(reader, "SELECT count(*) FROM v_api_op"), 7);
-    EXPECT_EQ(rows(reader, "SELECT * FROM v_op_detail WHERE op_id IN (1, 2, 3, 7) ORDER BY op_id"),
-              (Lines{"1|4711|10|-|-|-|64|32|1|8|4|1|512|16|0", "2|4711|11|-|-|-|-|-|-|-|-|-|-|-|0",
-                     "3|4711|12|-|-|21474836480|-|-|-|-|-|-|-|-|0",
-                     "7|4711|13|-|-|-|-|-|-|-|-|-|-|-|0"}));
+    EXPECT_EQ(
+        rows(reader, "SELECT * FROM v_op_detail WHERE op_id IN (1, 2, 3, 7) ORDER BY op_id"),
+        (Lines{"1|4711|10|-|-|-|512|128|1|8|4|1|512|16|0", "2|4711|11|-|-|-|-|-|-|-|-|-|-|-|0",
+               "3|4711|12|-|-|21474836480|-|-|-|-|-|-|-|-|0",
+               "7|4711|13|-|-|-|-|-|-|-|-|-|-|-|0"}));
     EXPECT_EQ(rows(reader,
                    "SELECT api_id, size_bytes, width, height, sync, pinned FROM v_copy "
                    "ORDER BY api_id"),

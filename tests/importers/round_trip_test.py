@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from rpd_fixture import nested  # noqa: E402
+from rpd_fixture import Fixture, nested  # noqa: E402
 from tool_case import SHARED, ToolCase, change, main, sql  # noqa: E402
 
 KINETO = SHARED / "data" / "kineto"
@@ -229,6 +229,34 @@ class RoundTrip(ToolCase):
                                             "sonde_op_detail WHERE grid_x > 0")),
                              {(256, 2, 1, 64)})
             (self.folder / "in.rpd").unlink()
+
+    def launches(self, name):
+        """1,024 groups of 256, which RPD's tracer stores as the call has them: groups or work items."""
+        path = self.folder / name
+        fixture = Fixture(path)
+        for i, (call, grid) in enumerate((("hipLaunchKernel", 1024), ("hipExtModuleLaunchKernel", 262144),
+                                          ("hipHccModuleLaunchKernel", 262144))):
+            launch = fixture.api(1000 + 100 * i, 1050 + 100 * i, call)
+            fixture.kernel_api(launch, (grid, 1, 1), (256, 1, 1), "scale")
+            fixture.op(2000 + 100 * i, 2050 + 100 * i, "scale", apis=[launch])
+        fixture.close()
+        return path
+
+    def test_grids_of_rpds_recordings(self):
+        old, upgraded, merged = self.launches("old.rpd"), self.folder / "upgraded.rpd", self.folder / "merged.rpd"
+        self.run_sonde("upgrade", old, "-o", upgraded)
+        self.run_sonde("merge", "--align", "none", old, self.launches("other.rpd"), "-o", merged)
+        grids = "SELECT grid_x, group_x FROM sonde_op_detail WHERE grid_x > 0"
+        for path in upgraded, merged:
+            self.assertEqual(set(rows(path, grids)), {(262144, 256)}, path)
+        for source in old, upgraded, merged:
+            self.assertEqual({row["grid"] for row in self.ask("kernels", source)["kernels"]}, {"262144"})
+            for form, given in (("json", None), ("perfetto", None), ("rocpd", None), ("rocprofv3-json", None),
+                                ("rocprofv3", "results_hip_api_trace.csv"), ("rocprof", "results.csv")):
+                made = self.back(source, form, given)
+                self.assertEqual(set(rows(made, grids)), {(262144, 256)}, (source, form))
+            text = self.export(source, "out.json", "--format", "chrome").read_text()
+            self.assertEqual(text.count('"grid":[1024,1,1]'), text.count('"grid":'))
 
     def test_rocprof_kernels(self):
         source = self.fixture()

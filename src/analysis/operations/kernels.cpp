@@ -116,10 +116,9 @@ constexpr const char* kDefinition =
     "With --of all, size is the class of size that copies counts a copy in, and memory the memory "
     "on both sides of it.\n\n"
     "Grid and Group are the launch geometry that was used most often (the first such if several "
-    "were), Shapes is how many different ones there were; unknown where the file does not say. In "
-    "files that Sonde recorded Grid counts work items; other tools' files hold what their "
-    "recorder stored, which for HIP launches is blocks. Kernels of graphs have no geometry in "
-    "RPD.\n";
+    "were), Shapes is how many different ones there were; unknown where the file does not say. "
+    "Grid and Group count work items (threads), whichever tool wrote the file. Kernels of graphs "
+    "have no geometry in RPD.\n";
 
 }  // namespace
 

@@ -24,15 +24,9 @@ std::string number_text(const char* key, int64_t value) {
 
 // Viewers count work groups; the work items say the same exactly.
 std::string shape_text(const Shape& shape) {
-  int64_t items[3] = {shape.items[0], shape.items[1], shape.items[2]};
-  for (int i = 0; i < 3 && shape.items[0] < 0; ++i) {
-    const bool known = shape.grid[i] >= 0 && shape.group[i] >= 0 &&
-                       !__builtin_mul_overflow(shape.grid[i], shape.group[i], &items[i]);
-    if (!known) items[0] = -1;
-    if (!known) break;
-  }
   return axes_text("grid", shape.grid) + axes_text("block", shape.group) +
-         axes_text("work items", items) + number_text("shared memory", shape.group_segment_bytes) +
+         axes_text("work items", shape.items) +
+         number_text("shared memory", shape.group_segment_bytes) +
          number_text("private memory", shape.private_segment_bytes);
 }
 

@@ -55,7 +55,7 @@ Result<size_t> EventLoader::rows_to_expect(const char* table) {
 // A recording counts from the machine's start, where nothing happens at 0; RPD's tools write 0 for
 // times that they do not know. Traces of other tools may count from their own beginning.
 Status EventLoader::look_for_imports() {
-  if (!grid_in_items_) return ok_status();
+  if (!made_by_sonde_) return ok_status();
   return store::scan(database_, "key", "sonde_note WHERE key = 'imported from'", {},
                      [&](const store::Row&) { ++events_.imports; });
 }
@@ -197,7 +197,7 @@ Status EventLoader::load_processes() {
                           process.command = redact_text(row.text(2));
                         }));
   set_queue_pids(pid_of_process);
-  if (!grid_in_items_) return ok_status();  // only Sonde's own files know it
+  if (!made_by_sonde_) return ok_status();  // only Sonde's own files know it
   return store::scan(database_, "pid, executable", "sonde_process", {}, [&](const store::Row& row) {
     const auto at = index_of_pid.find(row.integer(0));
     if (at == index_of_pid.end() || row.text(1).empty()) return;

@@ -20,7 +20,7 @@ namespace sonde::exporting {
 class EventLoader {
  public:
   EventLoader(store::Reader& reader, const Options& options)
-      : database_(reader.database()), options_(options), grid_in_items_(reader.made_by_sonde()) {}
+      : database_(reader.database()), options_(options), made_by_sonde_(reader.made_by_sonde()) {}
 
   // At most once. The order is that of the functions below.
   Result<Events> load(OfOps of_ops, const CallSamples* call_samples);
@@ -73,7 +73,7 @@ class EventLoader {
 
   store::Database& database_;
   const Options& options_;
-  const bool grid_in_items_;
+  const bool made_by_sonde_;
   Events events_;
   IdIndex op_ids_, api_ids_;
   Numbering<std::array<int64_t, 3>> queue_numbers_;  // GPU, process, queue

@@ -48,11 +48,11 @@ void take_axes(const int64_t* values, int64_t (&axes)[3]) {
 }
 
 // `values`: grid, group, group segment and private segment, -1 where the file has NULL.
-Shape shape_of(const std::array<int64_t, 8>& values, bool grid_in_items) {
+Shape shape_of(const std::array<int64_t, 8>& values) {
   Shape shape;
   take_axes(&values[3], shape.group);
-  // Sonde stores work items, as OpenCL and HSA count; viewers show work groups.
-  take_axes(&values[0], grid_in_items ? shape.items : shape.grid);
+  // The file has work items, as OpenCL and HSA count; viewers show work groups.
+  take_axes(&values[0], shape.items);
   if (shape.items[0] > 0 && shape.group[0] > 0) {
     for (int i = 0; i < 3; ++i) {
       shape.grid[i] = (shape.items[i] - 1) / shape.group[i] + 1;
@@ -74,7 +74,7 @@ uint32_t EventLoader::shape_number(const store::Row& row) {
   }
   if (!known) return kNone;
   const auto [number, added] = shape_numbers_.number(values);
-  if (added) events_.shapes.push_back(shape_of(values, grid_in_items_));
+  if (added) events_.shapes.push_back(shape_of(values));
   return events_.shapes[number] == Shape{} ? kNone : number;
 }
 

@@ -59,7 +59,7 @@ struct Device {
 
 // How ops were launched. Thousands of ops share few of these.
 struct Shape {
-  int64_t items[3] = {-1, -1, -1};  // work items, where the file says them
+  int64_t items[3] = {-1, -1, -1};  // work items
   int64_t grid[3] = {-1, -1, -1};   // work groups
   int64_t group[3] = {-1, -1, -1};  // work items of a work group
   int64_t group_segment_bytes = -1, private_segment_bytes = -1;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/strings.h"
+#include "store/launch_unit.h"
 
 namespace sonde::importers {
 
@@ -35,7 +36,7 @@ void LaunchLinks::call(std::string_view name, const LaunchArgs& args, int64_t pi
   const auto id = static_cast<int64_t>(calls_.size());
   table_.add({pid, args.correlation, row.start_ns, row.end_ns, id});
   Call& call = calls_.emplace_back(Call{api, row.process, -1, {}});
-  if (name == "hipExtModuleLaunchKernel") call.unit = GridUnit::kWorkItems;
+  if (store::counts_work_items(name)) call.unit = GridUnit::kWorkItems;
   if (args.grid[0] == kNone && args.bytes == kNone && args.shared_bytes == kNone) return;
   call.facts = static_cast<int32_t>(facts_.size());
   Facts& facts = facts_.emplace_back();

@@ -35,7 +35,7 @@ class LaunchLinks {
   void describe_devices(const Frame& frame);
 
  private:
-  // What a grid of a call counts: hipExtModuleLaunchKernel takes work items, all others groups.
+  // What a grid of a call counts (store/launch_unit.h).
   enum class GridUnit : uint8_t { kGroups, kWorkItems };
   struct Call {
     int64_t api = 0, process = 0;

@@ -181,8 +181,6 @@ Status RpdInput::copies() {
 }
 
 Status RpdInput::launches() {
-  // Files of other tools count a grid in groups.
-  const bool in_items = reader_.made_by_sonde();
   std::unordered_map<int64_t, int64_t> call_of;  // of the file's ids: the first call of each op
   SONDE_TRY(each("op_id, api_id", "v_api_op", [&](const Row& row) {
     if (call_of.try_emplace(row.integer(0), row.integer(1)).second) return;
@@ -207,10 +205,6 @@ Status RpdInput::launches() {
         for (int i = 0; i < 3; ++i) {
           launch.group[i] = row.integer_or(9 + i, -1);
           launch.grid[i] = row.integer_or(6 + i, -1);
-          const bool groups = !in_items && launch.grid[i] >= 0 && launch.group[i] > 0;
-          if (groups && __builtin_mul_overflow(launch.grid[i], launch.group[i], &launch.grid[i])) {
-            launch.grid[i] = -1;
-          }
         }
         launch.group_segment_bytes = row.integer_or(12, -1);
         launch.private_segment_bytes = row.integer_or(13, -1);

@@ -63,6 +63,17 @@ TEST_P(UpgradeOfFlavour, SizesAreNumbers) {
   EXPECT_EQ(has_note(report, "1 sizes of rocpd_cop"), true);
 }
 
+// In Sonde's own table; RPD's keeps what its tracer stored.
+TEST_P(UpgradeOfFlavour, GridsCountWorkItems) {
+  expect_ok(upgrade(input_, output_));
+  Reader upgraded = open_reader(output_);
+  EXPECT_EQ(
+      rows(upgraded, "SELECT grid_x, grid_y, grid_z, group_x FROM sonde_op_detail WHERE op_id = 1"),
+      Lines{"512|128|1|8"});
+  EXPECT_EQ(rows(upgraded, "SELECT gridX, workgroupX FROM rocpd_kernelapi WHERE api_ptr_id = 10"),
+            Lines{"64|8"});
+}
+
 TEST_P(UpgradeOfFlavour, UpgradedFilesCanBeUpgradedAndAppendedTo) {
   expect_ok(upgrade(input_, output_));
   const std::string again = directory_ / "again.rpd";

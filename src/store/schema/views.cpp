@@ -1,7 +1,11 @@
 // The v_* views, which give every flavour one shape, and the corrected sonde_* views over them.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstring>
 #include <map>
 
+#include "store/launch_unit.h"
 #include "store/op_class.h"
 #include "store/schema/schema.h"
 
@@ -10,7 +14,7 @@ namespace sonde::store {
 namespace {
 
 // The SELECT of each v_* view, by its name without "v_".
-using Sources = std::map<std::string_view, const char*>;
+using Sources = std::map<std::string_view, std::string>;
 
 constexpr const char* kString = "SELECT id, string FROM rocpd_string";
 
@@ -29,39 +33,49 @@ constexpr const char* kCopyByOp =
     "NULL AS src_device, c.sync AS sync, c.pinned AS pinned "
     "FROM rocpd_copyop c INNER JOIN rocpd_api_ops link ON link.op_id = c.op_ptr_id";
 
+// Work items along an axis; NULL where a size is 0, which is not known, or the product too large.
+std::string items_along(const std::string& axis) {
+  const std::string items =
+      fmt::format("k.grid{0} * CASE WHEN n.string IN ('{1}') THEN 1 ELSE k.workgroup{0} END", axis,
+                  fmt::join(kWorkItemLaunches, "', '"));
+  return fmt::format("CASE WHEN typeof({0}) = 'integer' AND {0} > 0 THEN {0} END", items);
+}
+
+std::string detail_columns(const char* bytes) {
+  return fmt::format(
+      "SELECT o.id AS op_id, a.pid AS process_id, link.api_id AS api_id, NULL AS queued_ns, "
+      "NULL AS submitted_ns, {} AS bytes, {} AS grid_x, {} AS grid_y, {} AS grid_z, "
+      "k.workgroupX AS group_x, k.workgroupY AS group_y, k.workgroupZ AS group_z, "
+      "k.groupSegmentSize AS group_segment_bytes, k.privateSegmentSize AS private_segment_bytes, "
+      "0 AS status FROM rocpd_op o ",
+      bytes, items_along("X"), items_along("Y"), items_along("Z"));
+}
+
 // The launching call of an op is its first one. What the call says of a kernel holds for the ops of
 // that kernel only, since a graph launch starts many; its size holds if it made just one op.
 // likely() tells the planner that there are many rows, or it scans them for every op of a join.
-constexpr const char* kDetailByApi =
-    "SELECT o.id AS op_id, a.pid AS process_id, link.api_id AS api_id, NULL AS queued_ns, "
-    "NULL AS submitted_ns, "
-    "CASE WHEN link.ops = 1 AND typeof(c.size) = 'integer' THEN c.size END AS bytes, "
-    "k.gridX AS grid_x, k.gridY AS grid_y, k.gridZ AS grid_z, k.workgroupX AS group_x, "
-    "k.workgroupY AS group_y, k.workgroupZ AS group_z, "
-    "k.groupSegmentSize AS group_segment_bytes, k.privateSegmentSize AS private_segment_bytes, "
-    "0 AS status "
-    "FROM rocpd_op o "
-    "INNER JOIN (SELECT op_id, api_id, count(*) OVER (PARTITION BY api_id) AS ops, "
-    "row_number() OVER (PARTITION BY op_id ORDER BY api_id) AS nth FROM rocpd_api_ops) link "
-    "ON link.op_id = o.id "
-    "LEFT JOIN rocpd_api a ON a.id = link.api_id "
-    "LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = link.api_id "
-    "AND k.kernelName_id = o.description_id "
-    "LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = link.api_id "
-    "WHERE likely(link.nth = 1)";
-constexpr const char* kDetailByOp =
-    "SELECT o.id AS op_id, a.pid AS process_id, link.api_id AS api_id, NULL AS queued_ns, "
-    "NULL AS submitted_ns, CASE typeof(c.size) WHEN 'integer' THEN c.size END AS bytes, "
-    "k.gridX AS grid_x, k.gridY AS grid_y, k.gridZ AS grid_z, k.workgroupX AS group_x, "
-    "k.workgroupY AS group_y, k.workgroupZ AS group_z, "
-    "k.groupSegmentSize AS group_segment_bytes, k.privateSegmentSize AS private_segment_bytes, "
-    "0 AS status "
-    "FROM rocpd_op o "
-    "LEFT JOIN (SELECT op_id, min(api_id) AS api_id FROM rocpd_api_ops GROUP BY op_id) link "
-    "ON link.op_id = o.id "
-    "LEFT JOIN rocpd_api a ON a.id = link.api_id "
-    "LEFT JOIN rocpd_kernelop k ON k.op_ptr_id = o.id "
-    "LEFT JOIN rocpd_copyop c ON c.op_ptr_id = o.id";
+std::string detail_by_api() {
+  return detail_columns("CASE WHEN link.ops = 1 AND typeof(c.size) = 'integer' THEN c.size END") +
+         "INNER JOIN (SELECT op_id, api_id, count(*) OVER (PARTITION BY api_id) AS ops, "
+         "row_number() OVER (PARTITION BY op_id ORDER BY api_id) AS nth FROM rocpd_api_ops) link "
+         "ON link.op_id = o.id "
+         "LEFT JOIN rocpd_api a ON a.id = link.api_id "
+         "LEFT JOIN rocpd_string n ON n.id = a.apiName_id "
+         "LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = link.api_id "
+         "AND k.kernelName_id = o.description_id "
+         "LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = link.api_id "
+         "WHERE likely(link.nth = 1)";
+}
+
+std::string detail_by_op() {
+  return detail_columns("CASE typeof(c.size) WHEN 'integer' THEN c.size END") +
+         "LEFT JOIN (SELECT op_id, min(api_id) AS api_id FROM rocpd_api_ops GROUP BY op_id) link "
+         "ON link.op_id = o.id "
+         "LEFT JOIN rocpd_api a ON a.id = link.api_id "
+         "LEFT JOIN rocpd_string n ON n.id = a.apiName_id "
+         "LEFT JOIN rocpd_kernelop k ON k.op_ptr_id = o.id "
+         "LEFT JOIN rocpd_copyop c ON c.op_ptr_id = o.id";
+}
 
 Sources of_other_tools() {
   return {
@@ -75,7 +89,7 @@ Sources of_other_tools() {
        "start AS start_ns, \"end\" AS end_ns, description_id AS name_id, opType_id AS type_id "
        "FROM rocpd_op"},
       {"api_op", "SELECT api_id, op_id FROM rocpd_api_ops"},
-      {"op_detail", kDetailByApi},
+      {"op_detail", detail_by_api()},
       {"copy", kCopyByApi},
       {"monitor",
        "SELECT id, deviceType AS device_type, deviceId AS device_id, monitorType AS monitor_type, "
@@ -125,7 +139,7 @@ void use_sonde_tables(Sources& sources) {
 Sources sources_of(Flavour flavour, bool made_by_sonde) {
   Sources sources = of_other_tools();
   if (flavour == Flavour::kV1) {
-    sources["op_detail"] = kDetailByOp;
+    sources["op_detail"] = detail_by_op();
     sources["copy"] = kCopyByOp;
   }
   if (flavour == Flavour::kV3) use_v3_columns(sources);
@@ -286,7 +300,7 @@ std::string fill_in(const char* text, const Sources* inlined) {
     } else if (name.rfind("name:", 0) == 0) {
       out += name_or_id(name);
     } else {
-      out += inlined == nullptr ? "v_" + name : "(" + std::string(inlined->at(name)) + ")";
+      out += inlined == nullptr ? "v_" + name : "(" + inlined->at(name) + ")";
     }
     at = end + 1;
   }

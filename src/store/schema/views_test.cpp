@@ -55,13 +55,38 @@ TEST_P(ViewsOfFlavour, EveryKernelHasItsOwnName) {
            "SELECT pid, tid, api_id, gpu_id, queue_id, start_ns, end_ns, duration_ns, grid_x, "
            "grid_y, grid_z, group_x, group_y, group_z, group_segment_bytes, "
            "private_segment_bytes, status FROM sonde_kernel WHERE op_id = 1"),
-      Lines{"4711|4712|10|2|0|100|200|100|64|32|1|8|4|1|512|16|0"});
+      Lines{"4711|4712|10|2|0|100|200|100|512|128|1|8|4|1|512|16|0"});
 }
 
 // RPD has one kernelapi row for a whole graph launch; only v1 knows more.
 TEST_P(ViewsOfFlavour, KernelOfAGraphHasNoForeignGrid) {
   EXPECT_EQ(rows(reader_, "SELECT grid_x FROM sonde_kernel WHERE op_id = 6"),
-            Lines{GetParam() == Flavour::kV1 ? "1024" : "-"});
+            Lines{GetParam() == Flavour::kV1 ? "262144" : "-"});
+}
+
+// RPD's tracer stores what the call was given: groups of work items, or for two calls work items.
+TEST_P(ViewsOfFlavour, GridsCountWorkItems) {
+  const char* const grid = "SELECT grid_x, grid_y, grid_z FROM v_op_detail WHERE op_id = 1";
+  EXPECT_EQ(rows(reader_, grid), Lines{"512|128|1"});
+  for (const std::string call : {"hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel"}) {
+    const testing::TemporaryDirectory directory;
+    const std::string path = testing::make_example(directory, GetParam());
+    testing::run_sql(path, "UPDATE rocpd_string SET string = '" + call + "' WHERE id = 2");
+    Reader reader = open_reader(path);
+    EXPECT_EQ(rows(reader, grid), Lines{"64|32|1"}) << call;
+  }
+}
+
+TEST_P(ViewsOfFlavour, SizesThatMakeNoGridAreUnknown) {
+  const testing::TemporaryDirectory directory;
+  const std::string path = testing::make_example(directory, GetParam());
+  const std::string table = GetParam() == Flavour::kV1 ? "rocpd_kernelop" : "rocpd_kernelapi";
+  testing::run_sql(path, "UPDATE " + table +
+                             " SET gridX = '', workgroupY = 0, gridZ = 1 << 62, workgroupZ = 4 "
+                             "WHERE kernelName_id = 8");
+  Reader reader = open_reader(path);
+  EXPECT_EQ(rows(reader, "SELECT grid_x, grid_y, grid_z, group_z FROM v_op_detail WHERE op_id = 1"),
+            Lines{"-|-|-|4"});
 }
 
 TEST_P(ViewsOfFlavour, CopiesHave64BitSizes) {
