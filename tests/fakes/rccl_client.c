@@ -1,8 +1,15 @@
 // A program that calls RCCL's functions by their names, and the same as a library (use_rccl), which
 // another program loads for itself alone. Prints how often it called.
+//   rccl_client RANK  is one of four ranks in pairs instead, and reduces in all its communicators
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+struct UniqueId {
+  char bytes[128];
+};
+int ncclCommInitRank(void** comm, int ranks, struct UniqueId id, int rank);
+int ncclCommSplit(void* parent, int color, int key, void** comm, void* config);
 int ncclCommInitAll(void** comm, int devices, const int* list);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
@@ -44,4 +51,19 @@ __attribute__((visibility("default"))) int use_rccl(void) {
   return 0;
 }
 
-int main(void) { return use_rccl(); }
+static int be_rank(int rank) {
+  const struct UniqueId of_all = {"all"};
+  struct UniqueId of_pair = {"pair"};
+  of_pair.bytes[4] = (char)('0' + rank / 2);
+  void* comms[4];
+  int failed = ncclCommInitRank(&comms[0], 4, of_all, rank);
+  failed += ncclCommInitRank(&comms[1], 2, of_pair, rank % 2);
+  failed += ncclCommSplit(comms[0], rank < 2 ? -1 : 0, rank % 2, &comms[2], NULL);
+  failed += ncclCommSplit(comms[0], rank % 2, rank / 2, &comms[3], NULL);
+  for (int i = 0; i < 4 && failed == 0; ++i) {
+    if (comms[i] != NULL) failed += ncclAllReduce(NULL, NULL, 1, 7, 0, comms[i], NULL);
+  }
+  return failed;
+}
+
+int main(int argc, char** argv) { return argc > 1 ? be_rank(atoi(argv[1])) : use_rccl(); }

@@ -28,9 +28,9 @@ struct Collective {
   int32_t process = trace::kNone;
   trace::Row row = trace::kNone;  // of Trace::ops; kNone: a call of the host
   int64_t gpu = trace::kNone;     // kNone: a call of the host
-  std::string group;              // the communicator, as the file names it; "" if it does not
-  std::string communicator;       // its handle in this process, if a call of RCCL told it
-  std::string op;                 // "allreduce"; the name itself, if it is unknown
+  std::string group;         // the communicator, by a name that all its ranks share; "": unknown
+  std::string communicator;  // its handle in this process, if a call of RCCL told it
+  std::string op;            // "allreduce"; the name itself, if it is unknown
   int64_t start_ns = 0, end_ns = 0;
   int64_t bytes = -1;      // the message; -1 = not known
   int64_t group_size = 0;  // 0 = not known

@@ -312,24 +312,6 @@ TEST(Collectives, ASlowLinkIsNoWaiting) {
   EXPECT_STREQ(time.verdict(), "transfer");
 }
 
-// A communicator within a node and one between nodes, ten times slower: neither is slow.
-TEST(Collectives, RatesOfEachCommunicator) {
-  trace::TraceBuilder rows;
-  for (int64_t i = 0; i < 12; ++i) {
-    const bool is_far = i % 3 == 2;
-    const int64_t t = i * 100'000;
-    rows.add(
-        ApiRow{"", "ncclBroadcast", t, t + 50, 1, 1, "rccl",
-               fmt::format("count = 1000 | comm = {} | bytes = 4000", is_far ? "0xb0" : "0xa0")});
-    rows.add(ApiRow{"", "hipLaunchKernel", t + 10, t + 20, 1, 1, "hip"},
-             OpRow{"ncclDevKernel_Generic_1()", t + 100, t + (is_far ? 10'100 : 1100)});
-  }
-  const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
-  EXPECT_EQ(
-      lines_of(collectives_report(traces), "collectives", {"group", "count", "latency_ns", "slow"}),
-      (Lines{"0xb0|4|10000|0", "0xa0|8|1000|0"}));
-}
-
 TEST(Collectives, straggler_matches_all_comm_kernels) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"ncclDevKernel_AllReduce_Sum", 0, 10});
@@ -339,49 +321,6 @@ TEST(Collectives, straggler_matches_all_comm_kernels) {
   rows.add(OpRow{"gemm", 80, 90});
   const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
   EXPECT_EQ(find_collectives(traces).list.size(), 4u);
-}
-
-// As Sonde records them: the call of RCCL says how many bytes.
-TEST(Collectives, OfCallsOfRccl) {
-  trace::TraceBuilder rows;
-  rows.add(ApiRow{"", "ncclAllReduce", 0, 50, 1, 1, "rccl",
-                  "sendbuff = 0x100 | count = 1000 | comm = 0xc0 | bytes = 4000"});
-  rows.add(ApiRow{"", "hipLaunchKernel", 10, 20, 1, 1, "hip"},
-           OpRow{"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", 100, 1100});
-  const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
-  const Collectives all = find_collectives(traces);
-  EXPECT_EQ(all.list.at(0).bytes, 4000);
-  EXPECT_EQ(all.list.at(0).op, "allreduce");
-}
-
-// RCCL launches the kernels of a group at its end, all by the name of one that can do everything.
-TEST(Collectives, OfGroupsOfCallsOfRccl) {
-  const auto group = [](trace::TraceBuilder& rows, int64_t t, const std::vector<std::string>& calls,
-                        int kernels) {
-    rows.add(ApiRow{"", "ncclGroupStart", t, t + 1, 1, 1, "rccl"});
-    for (size_t i = 0; i < calls.size(); ++i) {
-      const int64_t at = t + 2 + 2 * static_cast<int64_t>(i);
-      rows.add(ApiRow{"", calls[i], at, at + 1, 1, 1, "rccl",
-                      fmt::format("count = 1000 | comm = 0xc{} | bytes = {}", i, 4000 + i)});
-    }
-    rows.add(ApiRow{"", "ncclGroupEnd", t + 20, t + 60, 1, 1, "rccl"});
-    for (int i = 0; i < kernels; ++i) {
-      // The last that was launched begins first.
-      rows.add(ApiRow{"", "hipExtLaunchKernel", t + 22 + 4 * i, t + 24 + 4 * i, 1, 1, "hip"},
-               OpRow{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", t + 50 - i, t + 90 - i});
-    }
-  };
-  trace::TraceBuilder rows;
-  group(rows, 0, {"ncclAllReduce", "ncclAllReduce"}, 2);
-  group(rows, 100, {"ncclBroadcast", "ncclBroadcast"}, 1);  // one kernel does both
-  group(rows, 200, {"ncclSend", "ncclAllGather"}, 1);       // and here who knows which
-  const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
-  Lines found;
-  for (const Collective& one : find_collectives(traces).list) {
-    found.push_back(fmt::format("{} {} {}", one.op, one.bytes, one.communicator));
-  }
-  EXPECT_EQ(found,
-            (Lines{"allreduce 4001 0xc1", "allreduce 4000 0xc0", "broadcast -1 ", "sendrecv -1 "}));
 }
 
 TEST(Collectives, SaysWhatIsMissing) {

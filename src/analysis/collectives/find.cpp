@@ -56,6 +56,20 @@ class Groups {
   }
   bool is_one_each(Row end) const { return launches_.at(end).size() == calls_.at(end).size(); }
 
+  // One of the calls, if all are of the same communicator, or kNone.
+  Row of_one_communicator(Row end) const {
+    const auto found = calls_.find(end);
+    if (found == calls_.end() || found->second.empty()) return kNone;
+    const auto communicator = [&](Row call) {
+      return argument(trace_.texts[trace_.apis.args[static_cast<size_t>(call)]], "comm");
+    };
+    const std::vector<Row>& calls = found->second;
+    const bool all_same = std::all_of(calls.begin(), calls.end(), [&](Row call) {
+      return communicator(call) == communicator(calls.front());
+    });
+    return all_same ? calls.front() : kNone;
+  }
+
   // Where each call has a kernel, they are launched in the order of the calls; else one of the
   // calls, if all do the same, or kNone.
   Row call_of(Row end, Row launch) const {
@@ -198,13 +212,17 @@ class Finder {
       const Row described = tree.nearest(trace.ops.api[op], describes);
       const Row end = described == kNone ? end_of_group(op) : kNone;
       const Row call = end == kNone ? described : groups.call_of(end, trace.ops.api[op]);
+      const auto args_of = [&](Row api) -> const std::string& {
+        return trace.texts[trace.apis.args[static_cast<size_t>(api)]];
+      };
       if (call != kNone) {
-        const auto api = static_cast<size_t>(call);
-        const std::string& name = trace.names[trace.apis.name[api]];
+        const std::string& name = trace.names[trace.apis.name[static_cast<size_t>(call)]];
         if (is_rccl_call(name)) one.op = collective_op(name);
-        if (end == kNone || groups.is_one_each(end)) {
-          describe(trace.texts[trace.apis.args[api]], one);
-        }
+      }
+      if (call != kNone && (end == kNone || groups.is_one_each(end))) {
+        describe(args_of(call), one);
+      } else if (const Row any = groups.of_one_communicator(end); any != kNone) {
+        describe_communicator(args_of(any), one);
       }
       found_.list.push_back(std::move(one));
     }
@@ -236,17 +254,25 @@ class Finder {
     return op.empty() ? name : op;
   }
 
-  static void describe(const std::string& args, Collective& one) {
-    one.bytes = integer_argument(args, "bytes").value_or(-1);  // of a call of RCCL
+  // As a call of RCCL tells it.
+  static void describe_communicator(const std::string& args, Collective& one) {
     one.communicator = std::string(argument(args, "comm").value_or(""));
+    const auto group = argument(args, "group");
+    if (group && *group != "0x0") one.group = std::string(*group);  // 0: not known
+    one.group_size = integer_argument(args, "ranks").value_or(0);
+  }
+
+  static void describe(const std::string& args, Collective& one) {
+    describe_communicator(args, one);
+    one.bytes = integer_argument(args, "bytes").value_or(-1);
     if (one.op == "allgather") one.bytes = -1;  // what it gets out is not told
     const auto name = argument(args, "Collective name");
     if (name && !collective_op(*name).empty()) one.op = collective_op(*name);
     const auto group = argument(args, "Process Group Name");
     const auto ranks = argument(args, "Process Group Ranks");
-    one.group = std::string(group.value_or(""));
+    if (group) one.group = std::string(*group);
     if (ranks && !ranks->empty()) one.group += " " + std::string(*ranks);
-    one.group_size = integer_argument(args, "Group size").value_or(0);
+    one.group_size = integer_argument(args, "Group size").value_or(one.group_size);
     one.sequence = integer_argument(args, "Seq").value_or(-1);
     const char* key = one.op == "allgather" ? "Out msg nelems" : "In msg nelems";
     const auto elements = integer_argument(args, key);

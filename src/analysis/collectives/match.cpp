@@ -102,6 +102,29 @@ void match_by_order(const Collectives& all, const std::string& name, const Group
   note_left_out(all, name, group, count, matched);
 }
 
+// Why ranks may use different communicators, "" if they do not. Their handles, which are all that
+// is known of these, say nothing in another process.
+std::string why_apart(const Collectives& all, const Group& group) {
+  std::set<int64_t> sizes;
+  for (const auto& [member, rows] : group) {
+    std::set<std::string> handles;
+    for (const size_t row : rows) {
+      const Collective& one = all.list[row];
+      if (!one.group.empty() || one.communicator.empty()) continue;
+      handles.insert(one.communicator);
+      sizes.insert(one.group_size);
+    }
+    if (handles.size() > 1) {
+      return fmt::format("{} uses {} communicators", name_of(all, member), handles.size());
+    }
+  }
+  if (sizes.size() > 1) return "the communicators of ranks have different sizes";
+  // Two ranks have no one else to share theirs with, and with a size that is told they are
+  // compared.
+  if (sizes.empty() || *sizes.begin() != 0 || group.size() == 2) return "";
+  return fmt::format("{} ranks use communicators of unknown sizes", group.size());
+}
+
 }  // namespace
 
 Matched match_collectives(const Collectives& collectives) {
@@ -122,6 +145,12 @@ Matched match_collectives(const Collectives& collectives) {
           name, told, group.size(),
           repeats_ranks(collectives, group) ? "the files are of several runs"
                                             : "several groups share it"));
+      continue;
+    }
+    const std::string apart = group.size() > 1 ? why_apart(collectives, group) : "";
+    if (!apart.empty()) {
+      matched.refused.push_back(fmt::format(
+          "collectives are not matched: {}, and nothing tells which ranks share one", apart));
       continue;
     }
     if (group.size() > 1 && static_cast<int64_t>(group.size()) < told) {

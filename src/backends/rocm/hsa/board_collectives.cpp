@@ -12,7 +12,7 @@ constexpr uint32_t kCommunicators = 256;
 
 struct Communicator {
   const void* handle;
-  uint64_t group, calls;
+  uint64_t group, calls, splits;
   int rank, ranks;
 };
 Communicator g_known[kCommunicators];  // under g_lock
@@ -28,12 +28,12 @@ Communicator* find(const void* handle) {
   return nullptr;
 }
 
-// Counts the call if it is a collective, and copies the communicator's data.
-bool count_call(const void* handle, const char* name, Communicator* copy) {
+// Copies the communicator's data, after it has counted a call or a split of it.
+bool look_up(const void* handle, uint64_t Communicator::*counted, Communicator* copy) {
   if (!g_lock.acquire()) return false;
   Communicator* known = find(handle);
   if (known != nullptr) {
-    if (!wire::is_point_to_point(name)) ++known->calls;
+    if (counted != nullptr) ++(known->*counted);
     *copy = *known;
   }
   g_lock.release();
@@ -72,18 +72,31 @@ void note_communicator(const void* communicator, uint64_t group, int rank, int r
   // Reuses the entry of a destroyed communicator at the same address.
   Communicator* place = find(communicator);
   if (place == nullptr) place = &g_known[g_count++ % kCommunicators];
-  *place = {communicator, group, 0, rank, ranks};
+  *place = {communicator, group, 0, 0, rank, ranks};
   g_lock.release();
 }
 
+Group group_of(const void* communicator) {
+  Communicator known;
+  return look_up(communicator, nullptr, &known) ? Group{known.group, known.ranks} : Group{};
+}
+
+Split note_split(const void* communicator) {
+  Communicator known;
+  const bool is_known = look_up(communicator, &Communicator::splits, &known);
+  return is_known ? Split{known.group, known.splits} : Split{};
+}
+
 uint64_t note_joining(const char* name, uint64_t group, int rank, int ranks) {
-  return put({nullptr, group, 0, rank, ranks}, name, 0, -1, -1);
+  return put({nullptr, group, 0, 0, rank, ranks}, name, 0, -1, -1);
 }
 
 uint64_t note_collective(const void* communicator, const char* name, uint64_t count, int type,
                          int root) {
   Communicator known;
-  return count_call(communicator, name, &known) ? put(known, name, count, type, root) : 0;
+  const auto counted = wire::is_point_to_point(name) ? nullptr : &Communicator::calls;
+  const bool is_known = look_up(communicator, counted, &known);
+  return is_known ? put(known, name, count, type, root) : 0;
 }
 
 void note_collective_returned(uint64_t number_plus_1) {

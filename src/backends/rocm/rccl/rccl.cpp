@@ -1,6 +1,7 @@
-// RCCL's collectives and transfers, with the communicator and the bytes that each rank contributes.
-// Intercepted through RCCL's table, if there is one, and by functions of the same names, for which
-// this library is preloaded: a call that arrives both ways is recorded once.
+// RCCL's collectives and transfers, with the communicator, the bytes that each rank contributes,
+// and what tells which communicators of other ranks are the same. Intercepted through RCCL's table,
+// if there is one, and by functions of the same names, for which this library is preloaded: a call
+// that arrives both ways is recorded once.
 #include "backends/rocm/rccl/rccl.h"
 
 #include <dlfcn.h>
@@ -41,11 +42,13 @@ constexpr const char* kNames[] = {
 #undef X
     "ncclBcast"};
 
-constexpr uint32_t kGroupStart = 13, kGroupEnd = 14, kCommCount = 27, kFunctions = 28;
+constexpr uint32_t kGroupStart = 13, kGroupEnd = 14, kCommCount = 27, kUserRank = 29;
 // Calls that make communicators.
-constexpr uint32_t kInitRank = 17, kInitAll = 18, kInitRankConfig = 19;
+constexpr uint32_t kInitRank = 17, kInitAll = 18, kInitRankConfig = 19, kSplit = 23;
+constexpr uint32_t kFunctions = 30;
+// `group`: the same number in all ranks of the communicator.
 constexpr const char* kArguments =
-    "sendbuff:p recvbuff:p count:u datatype:d op:d root:d comm:p stream:p bytes:u";
+    "sendbuff:p recvbuff:p count:u datatype:d op:d root:d comm:p group:p ranks:d stream:p bytes:u";
 constexpr int kInvalidUsage = 5;  // ncclInvalidUsage
 
 void* g_next[kWays][kFunctions];
@@ -55,9 +58,11 @@ constinit thread_local Entered t_entered;
 const char* name_of(uint32_t id) {
   if (id < kIds) return kNames[id];
   if (id == kCommCount) return "ncclCommCount";
+  if (id == kUserRank) return "ncclCommUserRank";
   if (id == kInitRank) return "ncclCommInitRank";
   if (id == kInitAll) return "ncclCommInitAll";
   if (id == kInitRankConfig) return "ncclCommInitRankConfig";
+  if (id == kSplit) return "ncclCommSplit";
   return id == kGroupStart ? "ncclGroupStart" : "ncclGroupEnd";
 }
 
@@ -98,9 +103,23 @@ int call_next(Way way, uint32_t id, A... values) {
   return result;
 }
 
+int ranks_of(Way way, void* comm) {
+  const ErrnoKeeper keep;
+  int ranks = 0;
+  return comm != nullptr && call_next(way, kCommCount, comm, &ranks) == 0 ? ranks : 0;
+}
+
+// Of a communicator that was made before this library saw it, or as it does not see, only RCCL
+// knows the number of ranks.
+hsa::Group group_of(Way way, void* comm) {
+  const hsa::Group group = hsa::group_of(comm);
+  return group.id != 0 ? group : hsa::Group{0, ranks_of(way, comm)};
+}
+
 template <typename... A>
 int record(Way way, uint32_t id, const Collective& what, A... values) {
   if (t_entered.nested(this_frame()) || !watching()) return call_next(way, id, values...);
+  const hsa::Group group = group_of(way, what.comm);
   const struct sonde_call call = agent().call_begin(g_defined[id], SONDE_CALL_LAUNCHES);
   const uint64_t noted =
       hsa::note_collective(what.comm, name_of(id), what.count, what.type, what.root);
@@ -114,6 +133,8 @@ int record(Way way, uint32_t id, const Collective& what, A... values) {
                             static_cast<uint64_t>(int64_t{what.op}),
                             static_cast<uint64_t>(int64_t{what.root}),
                             word(what.comm),
+                            group.id,
+                            static_cast<uint64_t>(int64_t{group.ranks}),
                             word(what.stream),
                             what.count * element_bytes(what.type)};
   agent().call_end(&call, result, words, sizeof words / sizeof words[0]);
@@ -122,9 +143,8 @@ int record(Way way, uint32_t id, const Collective& what, A... values) {
 
 // Only the communicator knows the number of counts.
 size_t sum(Way way, const size_t* counts, void* comm) {
-  int ranks = 0;
-  if (comm == nullptr || counts == nullptr || !watching()) return 0;
-  if (call_next(way, kCommCount, comm, &ranks) != 0) return 0;
+  if (counts == nullptr || !watching()) return 0;
+  const int ranks = ranks_of(way, comm);
   size_t all = 0;
   for (int i = 0; i < ranks; ++i) all += counts[i];
   return all;
@@ -183,6 +203,23 @@ int init_all(void** comms, int ranks, const int* devices) {
   return result;
 }
 
+// The ranks that give the same colour make a communicator.
+template <Way W>
+int split(void* parent, int color, int key, void** comm, void* config) {
+  const bool is_nested = t_entered.nested(this_frame());
+  const int result = call_next(W, kSplit, parent, color, key, comm, config);
+  if (is_nested) return result;
+  const ErrnoKeeper keep;
+  const hsa::Split of = hsa::note_split(parent);  // also where this rank is in no part
+  if (of.group == 0 || result != 0 || comm == nullptr || *comm == nullptr) return result;
+  int rank = 0;
+  const int ranks = ranks_of(W, *comm);
+  if (ranks == 0 || call_next(W, kUserRank, *comm, &rank) != 0) return result;
+  const uint64_t part[] = {of.group, of.number, static_cast<uint64_t>(int64_t{color})};
+  hsa::note_communicator(*comm, hash_of(part, sizeof part), rank, ranks);
+  return result;
+}
+
 template <Way W, uint32_t Id>
 int group() {
   if (t_entered.nested(this_frame()) || !watching()) return call_next(W, Id);
@@ -216,10 +253,14 @@ void take_rccl_table(void* table) {
   const size_t entries = entries_of(table);
   void** functions = static_cast<void**>(table) + 1;
   const auto take = [&](uint32_t id, auto* function) { put(functions, entries, id, function); };
-  if (kCommCount < entries) g_next[kByTable][kCommCount] = functions[kCommCount];
+  constexpr uint32_t kAsked[] = {kCommCount, kUserRank};
+  for (const uint32_t id : kAsked) {
+    if (id < entries) g_next[kByTable][id] = functions[id];
+  }
   take(kInitRank, init_rank<kByTable, kInitRank>);
   take(kInitAll, init_all<kByTable>);
   take(kInitRankConfig, init_rank<kByTable, kInitRankConfig, void*>);
+  take(kSplit, split<kByTable>);
 #define X(id, parameters, arguments, ...) take(k##id, call_##id<kByTable>);
 #include "backends/rocm/rccl/functions.inc"
 #undef X
@@ -234,11 +275,11 @@ using namespace sonde::rocm;
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define FIND(id) find(id, __builtin_return_address(0))
 
-#define X(id, parameters, arguments, ...)                \
-  EXPORT int nccl##id parameters {                       \
-    FIND(k##id);                                         \
-    if constexpr (k##id == kAllToAllv) FIND(kCommCount); \
-    return call_##id<kByName> arguments;                 \
+#define X(id, parameters, arguments, ...) \
+  EXPORT int nccl##id parameters {        \
+    FIND(k##id);                          \
+    FIND(kCommCount);                     \
+    return call_##id<kByName> arguments;  \
   }
 #include "backends/rocm/rccl/functions.inc"
 #undef X
@@ -254,6 +295,7 @@ GROUP(GroupEnd)
 
 EXPORT int ncclBcast(void* memory, size_t count, int type, int root, void* comm, void* stream) {
   FIND(kBcast);
+  FIND(kCommCount);
   return record(kByName, kBcast, {memory, memory, count, type, -1, root, comm, stream}, memory,
                 count, type, root, comm, stream);
 }
@@ -268,4 +310,10 @@ EXPORT int ncclCommInitRankConfig(void** comm, int ranks, UniqueId id, int rank,
 EXPORT int ncclCommInitAll(void** comms, int ranks, const int* devices) {
   FIND(kInitAll);
   return init_all<kByName>(comms, ranks, devices);
+}
+EXPORT int ncclCommSplit(void* parent, int color, int key, void** comm, void* config) {
+  FIND(kSplit);
+  FIND(kCommCount);
+  FIND(kUserRank);
+  return split<kByName>(parent, color, key, comm, config);
 }
