@@ -44,6 +44,27 @@ class Rocpd(import_case.ImportCase):
         self.assertEqual(sql(out, "SELECT count(*), sum(value) FROM sonde_counter"),
                          [(SAMPLES, SAMPLES * (SAMPLES + 1) / 4)])
 
+    def test_machines_have_processes_and_gpus_of_their_own(self):
+        """Two recordings of one machine, and one of another on which the pid and the GPU are the same."""
+        with self.database() as made:
+            for guid, host, start in (("_0a1b", "a", 1000), ("_2c3d", "b", 2000), ("_4e5f", "a", 3000)):
+                if guid != G:
+                    made.executescript(ROCPD.replace(G, guid))
+                made.executescript(f"""
+                    INSERT INTO rocpd_info_node{guid} VALUES (1, '{host}');
+                    UPDATE rocpd_info_process{guid} SET nid = 1;
+                    INSERT INTO rocpd_kernel_dispatch{guid} (pid, agent_id, queue_id, start, "end")
+                      VALUES (7, 1, 3, {start}, {start} + 10);
+                    INSERT INTO rocpd_region{guid} (pid, tid, start, "end") VALUES (7, 8, {start}, {start} + 5);""")
+        # --as: of three recordings of so few words, the first pages hold none.
+        self.load_file(self.folder / "t.db", options=("--as", "rocpd"))
+        self.assertIn("recordings of several machines", self.said)
+        self.assertEqual([(gpu, start) for gpu, _, start, *_ in self.ops()], [(0, 1000), (1000, 2000), (0, 3000)])
+        self.assertEqual([(pid, start) for pid, _, start, *_ in self.apis()],
+                         [(7, 1000), (10_000_007, 2000), (7, 3000)])
+        self.assertEqual(self.rows("SELECT pid, host FROM sonde_process ORDER BY pid"), [(7, "a"), (10_000_007, "b")])
+        self.assertEqual(self.rows("SELECT DISTINCT gpu_id FROM sonde_device ORDER BY 1"), [(0,), (1000,)])
+
 
 if __name__ == "__main__":
     import_case.main()

@@ -1,7 +1,8 @@
 // rocpd databases (docs/formats.md): the SQLite output of rocprofv3, schema 3. The tables carry the
-// guid of a recording in their names; a file may hold several recordings.
+// guid of a recording in their names; a file may hold several recordings, also of several machines.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "importers/importer.h"
 #include "importers/rocprof/names.h"
 #include "importers/sink/call_table.h"
+#include "importers/sink/strides.h"
 #include "store/database.h"
 #include "store/input_file.h"
 #include "store/scan.h"
@@ -28,9 +30,14 @@ Sure sniff(const Head& head) {
 
 class RecordingReader {
  public:
-  // `suffix` is what the names of this recording's tables end in.
-  RecordingReader(Database& database, std::string suffix, Sink& sink, Tally& tally)
-      : database_(database), suffix_(std::move(suffix)), sink_(sink), tally_(tally) {}
+  // `suffix` is what the names of this recording's tables end in; `machine` counts from 0.
+  RecordingReader(Database& database, std::string suffix, int64_t machine, Sink& sink, Tally& tally)
+      : database_(database),
+        suffix_(std::move(suffix)),
+        first_pid_(machine * kPidStride),
+        first_gpu_(machine * kGpuStride),
+        sink_(sink),
+        tally_(tally) {}
 
   Status read() {
     SONDE_TRY(strings());
@@ -77,7 +84,7 @@ class RecordingReader {
   std::string_view string(int64_t id) const { return value_or(strings_, id); }
   int64_t process(int64_t id) {
     const auto at = processes_.find(id);
-    return at == processes_.end() ? sink_.process(id) : at->second;
+    return at == processes_.end() ? sink_.process(first_pid_ + id) : at->second;
   }
   int64_t tid(const Row& row, int column) const {
     return value_or(tids_, row.integer(column), row.integer(column));
@@ -88,6 +95,7 @@ class RecordingReader {
 
   Database& database_;
   const std::string suffix_;
+  const int64_t first_pid_, first_gpu_;
   Sink& sink_;
   Tally& tally_;
   std::unordered_map<int64_t, std::string> strings_;
@@ -139,7 +147,7 @@ Status RecordingReader::processes() {
            fmt::format("{} P LEFT JOIN {} N ON N.id = P.nid", table("rocpd_info_process"),
                        table("rocpd_info_node")),
            [&](const Row& row) {
-             const int64_t handle = sink_.process(row.integer(1));
+             const int64_t handle = sink_.process(first_pid_ + row.integer(1));
              processes_[row.integer(0)] = handle;
              ProcessFacts facts;
              if (!row.is_null(2)) facts.ppid = row.integer(2);
@@ -162,7 +170,7 @@ Status RecordingReader::agents() {
                  table("rocpd_info_agent"), [&](const Row& row) {
                    Agent agent;
                    agent.gpu = row.text(2) == "GPU";
-                   agent.number = row.integer_or(3, row.integer(0));
+                   agent.number = first_gpu_ + row.integer_or(3, row.integer(0));
                    agents_[row.integer(0)] = agent;
                    if (!agent.gpu) return;
                    const std::string name =
@@ -353,6 +361,15 @@ Status RecordingReader::allocations() {
               });
 }
 
+// What tells the machine of a recording from others; "" if the file does not say.
+Result<std::string> machine_of(Database& database, const std::string& suffix) {
+  const std::string table = "rocpd_info_node" + suffix;
+  SONDE_ASSIGN(const bool has_id, database.has_column(table, "machine_id"));
+  return database.text(fmt::format("SELECT {} coalesce(hostname, '') FROM {} LIMIT 1",
+                                   has_id ? "coalesce(machine_id, '') || ' ' ||" : "",
+                                   store::quoted_name(table)));
+}
+
 Status read(Source& source, Sink& sink, Tally& tally) {
   SONDE_ASSIGN(Database database, store::open_input(source.path()));
   std::vector<std::string> suffixes;
@@ -363,8 +380,18 @@ Status read(Source& source, Sink& sink, Tally& tally) {
     return make_error(ErrorCode::kBadData, "no rocpd_metadata table", source.path(),
                       "give a database of rocprofv3");
   }
+  std::vector<std::string> machines;
   for (const std::string& suffix : suffixes) {
-    SONDE_TRY(RecordingReader(database, suffix, sink, tally).read());
+    SONDE_ASSIGN(std::string machine, machine_of(database, suffix));
+    const auto known = std::find(machines.begin(), machines.end(), machine);
+    const int64_t number = known - machines.begin();
+    if (known == machines.end()) machines.push_back(std::move(machine));
+    SONDE_TRY(RecordingReader(database, suffix, number, sink, tally).read());
+  }
+  if (machines.size() > 1) {
+    tally.remark(
+        "recordings of several machines: their processes and GPUs are numbered as those of several "
+        "files, and their times are as in the file, which does not relate the machines' clocks");
   }
   return ok_status();
 }

@@ -6,15 +6,13 @@
 
 #include "base/redact.h"
 #include "base/strings.h"
+#include "importers/sink/strides.h"
 #include "store/api_domain.h"
 #include "store/bind.h"
 
 namespace sonde::importers {
 
 namespace {
-
-constexpr int64_t kPidStride = 10'000'000;  // as in rocpd_metadata
-constexpr int64_t kGpuStride = 1000;
 
 // What is not known is NULL in the file.
 std::optional<std::string_view> known_text(std::string_view text) {
