@@ -264,7 +264,7 @@ class Story(WithBrowser):
     def links(self, browser):
         browser.click_time("Queue 0", 2_000_000)
         self.assertEqual(browser.text(".eventname"), KERNELS[0])
-        for part in ("64 x 1 x 1", "256 x 1 x 1", "1.50 ms"):
+        for part in ("16384 x 1 x 1", "256 x 1 x 1", "1.50 ms"):
             self.assertIn(part, browser.text(".details"))
         browser.press("[")
         browser.wait(lambda: browser.text(".eventname") == "hipLaunchKernel")

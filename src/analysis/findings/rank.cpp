@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "analysis/findings/rules.h"
-#include "base/check.h"
 
 namespace sonde::analysis {
 namespace {
@@ -75,8 +74,8 @@ std::vector<Candidate> candidates_of(std::span<const Claims> claims,
       const int64_t cost_ns = length_ns(claim.at_stake);
       if (cost_ns == 0) continue;
       for (const auto& [lane, set] : claim.at_stake) {
-        const bool is_first = same->at_stake.try_emplace({number, lane}, set).second;
-        SONDE_CHECK(is_first);
+        auto& times = same->at_stake[{number, lane}];
+        times = trace::unite(times, set);
       }
       same->cost_ns += cost_ns;
       same->could_save_ns += claim.saved * static_cast<double>(cost_ns);
