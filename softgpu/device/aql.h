@@ -46,6 +46,7 @@ class AqlQueue : public Queue {
   bool uses_host_code() const;
   bool uses_machine_code() const;
   Outcome run_kernel(const Dispatch& dispatch, const AqlDispatch& packet);
+  void tell(const Outcome& outcome);
   bool check_dispatch();
   bool needs_scratch();
   bool strike();

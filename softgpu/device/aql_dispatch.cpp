@@ -151,6 +151,11 @@ bool AqlQueue::uses_machine_code() const {
 
 void AqlQueue::run_long() { execute_kernel(); }
 
+void AqlQueue::tell(const Outcome& outcome) {
+  if (outcome.detail.empty()) return;
+  services_.notices.once("kernel " + name_ + ": " + outcome.detail);
+}
+
 Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet) {
   if (uses_host_code()) return services_.executor.run(name_, dispatch);
   if (!uses_machine_code()) return {Outcome::kNoCode, 0, {}};
@@ -162,6 +167,9 @@ Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet
     // 0 comes from ROCr's trap handler, for the queue's error: fail() handles it once all is
     // reported.
     if (event != 0) static_cast<AqlQueue*>(queue)->services_.host.set_event(event);
+  };
+  launch.fails = [](void* queue, const Outcome& outcome) {
+    static_cast<AqlQueue*>(queue)->tell(outcome);
   };
   const Host::TrapHandler handler = services_.host.trap_handler(spec_.gpu);
   launch.trap_handler = machine_code_.trap_handler(handler.code, handler.memory);
@@ -211,9 +219,7 @@ bool AqlQueue::compute() {
       arguments.empty() ? reinterpret_cast<const void*>(packet.kernarg) : arguments.data();
   dispatch.wave_size = descriptor.properties & kWave32 ? 32 : 64;
   Outcome outcome = run_kernel(dispatch, packet);
-  if (!outcome.detail.empty()) {
-    services_.notices.once("kernel " + name_ + ": " + outcome.detail);
-  }
+  tell(outcome);
   switch (outcome.kind) {
     case Outcome::kMemoryFault:
       page_fault(outcome.address, MemoryFault::kNotPresent);

@@ -30,6 +30,12 @@ bool grow(void*& memory, size_t& mapped, size_t bytes) {
   return memory != nullptr;
 }
 
+// Whatever its trap handler does. Handlers may return from other traps than 2, llvm.trap.
+bool ends_queue(const Wave& wave) {
+  constexpr uint32_t kAbort = 2;
+  return wave.stop != Stop::kTrap || wave.trap_id == kAbort;
+}
+
 }  // namespace
 
 GroupRunner::~GroupRunner() {
@@ -121,6 +127,7 @@ bool GroupRunner::begin(const Launch& launch, const uint32_t (&id)[3], const uin
   launch_ = &launch;
   fault_.outcome = {};
   rounds_left_ = kFirstRounds;
+  is_shown_ = false;
   if (!prepare(launch, count_)) return false;
   std::copy(std::begin(id), std::end(id), state_.id);
   stops_.assign(count_, Stop::kBudget);
@@ -170,7 +177,10 @@ Outcome GroupRunner::resume() {
                   static_cast<unsigned long long>(current_->pc - launch_->program->begin()));
     outcome.detail = text;
   }
-  if (launch_->watch != nullptr) end_watch(outcome);
+  if (launch_->watch != nullptr) {
+    show_failure(outcome);
+    watch_.end();
+  }
   if (launch_->hold != nullptr) {
     keep_failed(outcome);
     launch_->hold->end();
@@ -207,8 +217,15 @@ void GroupRunner::keep_failed(const Outcome& outcome) {
   launch_->hold->keep(stopped_group());
 }
 
-// Includes the wave that failed, if one did.
-void GroupRunner::end_watch(const Outcome& outcome) {
+// The first store of a trap handler may end the program, as ROCr aborts it on another thread: what
+// it would say of the failure comes before.
+void GroupRunner::tell_failure(const Outcome& outcome) {
+  if (state_.watch != nullptr) show_failure(outcome);
+  if (launch_->fails != nullptr) launch_->fails(launch_->context, outcome);
+}
+
+void GroupRunner::show_failure(const Outcome& outcome) {
+  if (std::exchange(is_shown_, true)) return;
   constexpr std::pair<Outcome::Kind, const char*> kFailures[] = {
       {Outcome::kMemoryFault, "memory_fault"},
       {Outcome::kTrap, "trap"},
@@ -217,7 +234,6 @@ void GroupRunner::end_watch(const Outcome& outcome) {
   for (const auto& [kind, why] : kFailures) {
     if (kind == outcome.kind) watch_.show(*current_, why, launch_->descriptor);
   }
-  watch_.end();
 }
 
 void GroupRunner::enter(void* runner) {
@@ -340,6 +356,7 @@ bool GroupRunner::handle_trap(Wave& wave) {
   const bool has_handler = launch_->trap_handler.program != nullptr && wave.stop != Stop::kHalt &&
                            wave.stop != Stop::kOutsideCode;
   if (has_handler) {
+    if (ends_queue(wave)) tell_failure(outcome);
     // Observers see the kernel, not the handler, and a halted wave in its original state: ROCr's
     // handler leaves M0 and the program counter modified.
     const uint64_t pc = wave.pc;

@@ -32,6 +32,8 @@ struct Launch {
   bool packs_item_ids = true;  // in v0; otherwise in v0, v1, v2
   void (*interrupt)(void* context, uint32_t event) = nullptr;
   uint64_t (*clock)(void* context) = nullptr;
+  // A wave has failed, and its trap handler is about to tell ROCr.
+  void (*fails)(void* context, const Outcome& outcome) = nullptr;
   TrapHandler trap_handler;
   // Traps sent by the driver, which run the handler that is then installed. nullptr: none.
   HostTraps* host_traps = nullptr;
@@ -87,7 +89,8 @@ class GroupRunner : sonde::Pinned {
   void answer_demand();
   StoppedGroup stopped_group();
   void keep_failed(const Outcome& outcome);
-  void end_watch(const Outcome& outcome);
+  void tell_failure(const Outcome& outcome);
+  void show_failure(const Outcome& outcome);
   bool handle_trap(Wave& wave);
   Outcome stopped_at(const Wave& wave) const;
   static void enter(void* runner);
@@ -100,6 +103,7 @@ class GroupRunner : sonde::Pinned {
   std::vector<OwnMemory> own_memory_;
   uint32_t count_ = 0, rounds_left_ = 0;
   bool is_waiting_ = false;
+  bool is_shown_ = false;          // the wave that failed, to those who watch
   StoppedGroup parked_;            // while it waits
   WaveHold* parked_in_ = nullptr;  // not null: a debugger sees it there
   Wave* current_ = nullptr;

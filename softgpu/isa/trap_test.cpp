@@ -1,8 +1,12 @@
 // Traps: what a trap handler sees, that it can return, and what its group reports when it halts.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "isa/group.h"
@@ -38,14 +42,22 @@ const std::vector<uint32_t> kHandler = {
     0xbe801f6c,              // s_rfe_b64 ttmp[0:1]
 };
 
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 struct Trapping {
   std::vector<uint32_t> code, handler = kHandler;
-  std::vector<uint32_t> memory = std::vector<uint32_t>(8, 0xeeeeeeee);
+  std::vector<uint32_t> memory = std::vector<uint32_t>(8);
   std::unique_ptr<Program> program;
   GroupRunner runner;
+  Watch watch;
+  std::string log_path, told, logged;  // what was told and logged before the handler ran
 
   Outcome run(std::vector<uint32_t> words, uint32_t items = 64) {
     code = std::move(words);
+    std::fill(memory.begin(), memory.end(), 0xeeeeeeee);
     const auto of = [](std::vector<uint32_t>& place) {
       return std::make_unique<Program>(sonde::gpu::Architecture::kGfx90a,
                                        reinterpret_cast<uint64_t>(place.data()), place.size() * 4);
@@ -58,6 +70,14 @@ struct Trapping {
     launch.private_bytes = 16;
     launch.trap_handler = {of(handler), reinterpret_cast<uint64_t>(handler.data()),
                            reinterpret_cast<uint64_t>(memory.data())};
+    if (watch.is_needed()) launch.watch = &watch;
+    launch.context = this;
+    launch.fails = [](void* context, const Outcome& outcome) {
+      auto& self = *static_cast<Trapping*>(context);
+      self.told = outcome.detail;
+      self.logged = contents(self.log_path);
+      EXPECT_EQ(self.memory[0], 0xeeeeeeeeu) << "the handler has stored already";
+    };
     launch.doorbell = 77;
     launch.ring_packet = 0x1234567;
     return run_group(runner, launch, {9, 0, 0}, {items, 1, 1});
@@ -115,6 +135,24 @@ TEST(Trap, HandlersThatFailAndWhatOnlyTheyMayDo) {
   EXPECT_EQ(outcome.kind, Outcome::kTrap);
   EXPECT_FALSE(outcome.is_told);
   EXPECT_NE(outcome.detail.find("halts"), std::string::npos);
+}
+
+// ROCr aborts the program as soon as its handler has stored the error.
+TEST(Trap, AFailureIsToldAndLoggedOnceBeforeTheHandlerRuns) {
+  const std::string path = testing::TempDir() + "/waves_of_traps." + std::to_string(getpid());
+  for (const auto& [instruction, why] : {std::pair(0xbf920002U, "\"trap\""),  // s_trap 2
+                                         std::pair(0x7e006f00U, "\"illegal_instruction\"")}) {
+    WaveLog log;
+    ASSERT_TRUE(log.open(path, 0));
+    Trapping trapping;
+    trapping.watch.waves = &log;
+    trapping.log_path = path;
+    EXPECT_TRUE(trapping.run({instruction, kEnd}).is_told);
+    EXPECT_NE(trapping.told, "");
+    EXPECT_NE(trapping.logged.find(why), std::string::npos) << trapping.logged;
+    EXPECT_EQ(trapping.logged, contents(path));
+    unlink(path.c_str());
+  }
 }
 
 // Counts host traps at the start of its memory, and stores the trap's number and the work group.
