@@ -30,7 +30,7 @@ bool grow(void*& memory, size_t& mapped, size_t bytes) {
   return memory != nullptr;
 }
 
-// Whatever its trap handler does. Handlers may return from other traps than 2, llvm.trap.
+// Whether no trap handler lets the wave continue. They may return from traps other than llvm.trap.
 bool ends_queue(const Wave& wave) {
   constexpr uint32_t kAbort = 2;
   return wave.stop != Stop::kTrap || wave.trap_id == kAbort;
@@ -217,8 +217,8 @@ void GroupRunner::keep_failed(const Outcome& outcome) {
   launch_->hold->keep(stopped_group());
 }
 
-// The first store of a trap handler may end the program, as ROCr aborts it on another thread: what
-// it would say of the failure comes before.
+// Called before the trap handler runs: as soon as that stores the error, ROCr may abort the program
+// on another thread.
 void GroupRunner::tell_failure(const Outcome& outcome) {
   if (state_.watch != nullptr) show_failure(outcome);
   if (launch_->fails != nullptr) launch_->fails(launch_->context, outcome);
